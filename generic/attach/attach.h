@@ -24,10 +24,13 @@ typedef struct EtwAttachRequest {
 
 enum { ETW_ATTACH_TEXT = 500 };
 
+typedef enum EtwAttachRefusal { ETW_ATTACH_ACCEPTED, ETW_ATTACH_NO_THREADS } EtwAttachRefusal;
+
 /* The progress of the newest request; Etw_AttachBegin returns its address. Counters are atomic. */
 typedef struct EtwAttachStatus {
     uint64_t generation;            /* number of the request in its process, from 1 */
     uint32_t prepared;              /* Etw_AttachArm may be called */
+    uint32_t refused;               /* EtwAttachRefusal */
     uint32_t total;                 /* interpreters */
     uint32_t done, failed, skipped; /* those that have ended; skipped: safe, or deleted meanwhile */
     char message[ETW_ATTACH_TEXT];  /* of the first that failed */

@@ -66,6 +66,12 @@ int EtwScriptHideEnv(Tcl_Interp *interp, Tcl_Obj *names);
 Tcl_Obj *EtwScriptHiddenEnv(Tcl_Interp *interp); /* a dict: name -> the hidden value */
 
 /*
+ * A script for the interpreters that the process creates from now on, before their init.tcl; NULL: none. False: this
+ * system or this Tcl cannot.
+ */
+bool EtwScriptNewInterps(const char *script);
+
+/*
  * Count how often the target executes each command of its source files, in events of keyword `cover`: one when a command
  * is executed for the first time, one with the rest when the interpreter, its thread or the process ends, or when
  * counting ends (on 0).

@@ -33,7 +33,21 @@
                 ::etw script sample -interval [dict get $how interval]
                 set ::etw::lib::attachedSample 1
             }
+            # Interpreters that are created from now on, also in new threads, find init.tcl of this directory, which does the same.
+            ::etw::lib::newInterps [format {catch {
+                namespace eval ::etw::lib {}
+                set ::etw::lib::attachHow %1$s
+                if {[info exists ::tcl_library]} {
+                    dict set ::etw::lib::attachHow library $::tcl_library
+                }
+                if {[file readable [file join %2$s init.tcl]]} {
+                    set ::tcl_library %2$s
+                }
+            }} [list [dict create {*}$how library $::tcl_library]] [list [file join [dict get $how package] library shim]]]
         } else {
+            if {[llength [info commands ::etw::lib::newInterps]]} {
+                ::etw::lib::newInterps {}
+            }
             if {[info exists ::etw::lib::attachedSample]} {
                 ::etw script sample -interval 0
             }

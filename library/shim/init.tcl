@@ -4,9 +4,14 @@
 #	init.tcl, as if it had been found directly, then loads etw and adds the traces. ETW_RECORD, a dict, has
 #	the settings; with ETW_ATTACH=1 instead, all procs are traced, for sessions that are started later. The program's tcl_library, argv0, argv and info script are unchanged; its array env does not show
 #	our variables, but its children get them. An error in this file is reported on stderr and has no other effect.
+#	Interpreters that a process creates after `etw attach` source this file, too: attach.tcl leaves the settings in a variable. They
+#	report no error, because the program was not started by etw.
 
 apply {{} {
-    if {[info exists ::env(ETW_RECORD)]} {
+    if {[info exists ::etw::lib::attachHow]} {
+        set how $::etw::lib::attachHow
+        unset ::etw::lib::attachHow
+    } elseif {[info exists ::env(ETW_RECORD)]} {
         set how $::env(ETW_RECORD)
     } else {
         set how [dict create package [file dirname [file dirname [file dirname [file normalize [info script]]]]] \
@@ -78,14 +83,19 @@ apply {{} {
         if {[dict exists $how cover] && [dict get $how cover]} {
             ::etw script cover
         }
-        ::etw::lib::hideEnv [list ETW_RECORD {} ETW_SCOPE {} ETW_ATTACH {} \
-            TCL_LIBRARY [expr {[dict exists $how library] ? [list [dict get $how library]] : ""}]]
+        if {[info exists ::env(ETW_RECORD)] || [info exists ::env(ETW_ATTACH)] || ![dict exists $how action]} {
+            ::etw::lib::hideEnv [list ETW_RECORD {} ETW_SCOPE {} ETW_ATTACH {} \
+                TCL_LIBRARY [expr {[dict exists $how library] ? [list [dict get $how library]] : ""}]]
+        }
         if {[dict exists $how untraced]} {
             file delete -- [dict get $how untraced]
         } else {
             set ::etw::lib::attached [dict get $how patterns]
         }
-    } message]} {
+        if {[dict exists $how action] && [dict get $how interval] ne ""} {
+            set ::etw::lib::attachedSample 1
+        }
+    } message] && ![dict exists $how action]} {
         catch {puts stderr "etw: this Tcl's script is not traced: $message"}
     }
     eval $restore

@@ -174,10 +174,11 @@ static bool isStoppable(const Target *target, pid_t tid)
     return state != 'D';
 }
 
-EtwStatus InjectStop(
-        const Target *target, pid_t tid, int64_t deadline, Stopped **stoppedPtr, EtwError *err)
+EtwStatus InjectTryStop(const Target *target, pid_t tid, int64_t deadline, Stopped **stoppedPtr,
+        bool *latePtr, EtwError *err)
 {
     *stoppedPtr = NULL;
+    *latePtr = false;
     if (!isStoppable(target, tid)) {
         return ETW_OK;
     }
@@ -186,15 +187,8 @@ EtwStatus InjectStop(
     }
     Wait wait = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 ? waitForStop(tid, deadline)
                                                                : WAIT_ENDED;
-    if (wait == WAIT_LATE) {
-        /* It cannot be stopped now, thus it cannot be detached from either: wait longer. */
-        wait = waitForStop(tid, InjectClock() + LONG_NS);
-        if (wait == WAIT_STOPPED) {
-            ptrace(PTRACE_DETACH, tid, NULL, NULL);
-        }
-        return ETW_OK;
-    }
     if (wait != WAIT_STOPPED) {
+        *latePtr = wait == WAIT_LATE;
         return ETW_OK;
     }
     Stopped *stopped = EtwAlloc(sizeof *stopped);
@@ -206,6 +200,25 @@ EtwStatus InjectStop(
     }
     *stoppedPtr = stopped;
     return ETW_OK;
+}
+
+/* A thread that cannot be stopped now cannot be detached from either. */
+void InjectForget(pid_t tid)
+{
+    if (waitForStop(tid, InjectClock() + LONG_NS) == WAIT_STOPPED) {
+        ptrace(PTRACE_DETACH, tid, NULL, NULL);
+    }
+}
+
+EtwStatus InjectStop(
+        const Target *target, pid_t tid, int64_t deadline, Stopped **stoppedPtr, EtwError *err)
+{
+    bool late;
+    EtwStatus status = InjectTryStop(target, tid, deadline, stoppedPtr, &late, err);
+    if (late) {
+        InjectForget(tid);
+    }
+    return status;
 }
 
 uint64_t InjectPlace(const Stopped *stopped, int64_t *systemCall, uint64_t *stack)

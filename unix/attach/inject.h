@@ -17,6 +17,13 @@ typedef struct Stopped Stopped;
 EtwStatus InjectStop(
         const Target *target, pid_t tid, int64_t deadline, Stopped **stoppedPtr, EtwError *err);
 /*
+ * The same. If *latePtr is true then, the thread will stop later: the caller releases the other threads, then calls
+ * InjectForget, which waits for that and lets it continue.
+ */
+EtwStatus InjectTryStop(const Target *target, pid_t tid, int64_t deadline, Stopped **stoppedPtr,
+        bool *latePtr, EtwError *err);
+void InjectForget(pid_t tid);
+/*
  * Let the thread continue exactly as if it had not been stopped, and free `stopped`. False: it has ended.
  */
 bool InjectRelease(Stopped *stopped);

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 EtwStatus OsAttachStatus(uint32_t pid, uint64_t address, EtwAttachStatus *status, EtwError *err)
@@ -148,6 +150,8 @@ static int listThreads(pid_t pid, pid_t *threads)
     return count;
 }
 
+static pid_t starter; /* of this process; when it has ended, nothing is begun any more */
+
 /* Stop a thread of the process at a safe place. *stoppedPtr NULL with ETW_OK: none was there in time. */
 static EtwStatus stopSafely(const Target *target, const TargetTcl *tcl, int64_t deadline,
         Stopped **stoppedPtr, EtwError *err)
@@ -167,7 +171,7 @@ static EtwStatus stopSafely(const Target *target, const TargetTcl *tcl, int64_t 
                 *stoppedPtr = NULL;
             }
         }
-        if (InjectClock() > deadline) {
+        if (InjectClock() > deadline || getppid() != starter) {
             break;
         }
         if (status == ETW_OK && *stoppedPtr == NULL) {
@@ -358,6 +362,14 @@ static EtwStatus begin(Injection *in, const TargetTcl *tcl, const OsAttachReques
                 "the process has no memory or threads left: it was not attached to");
     }
     status = OsAttachStatus((uint32_t)in->target->pid, attached->status, &progress, in->err);
+    if (status == ETW_OK && progress.refused == ETW_ATTACH_NO_THREADS) {
+        char pid[16];
+        snprintf(pid, sizeof pid, "%d", (int)in->target->pid);
+        return EtwFail(in->err, ETW_E_UNSUPPORTED, "THREADS", pid,
+                "the Tcl of process %s was built without threads: start the program with "
+                "ETW_ATTACH=1 (see etw_attach(n))",
+                pid);
+    }
     attached->generation = progress.generation;
     return status;
 }
@@ -387,39 +399,6 @@ static void closeArea(const Injection *in, uint64_t errnoAt, int number)
     if (in->area.address != 0) {
         const uint64_t unmap[] = {SYS_munmap, in->area.address, AREA, 0, 0, 0, 0};
         InjectSystemCall(in->stopped, unmap);
-    }
-}
-
-/*
- * Signals that would end or stop this process while the other one is changed: they are delivered afterwards. A mask is not
- * enough, because other threads of this process could take them.
- */
-static const int endSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2,
-        SIGVTALRM, SIGPROF, SIGXCPU, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGIO};
-enum { END_SIGNALS = sizeof endSignals / sizeof *endSignals };
-static volatile sig_atomic_t deferred[65];
-
-static void deferSignal(int number)
-{
-    deferred[number] = 1;
-}
-
-static void deferOwn(struct sigaction *old)
-{
-    for (int i = 0; i < END_SIGNALS; i++) {
-        struct sigaction action = {.sa_handler = deferSignal, .sa_flags = SA_RESTART};
-        deferred[endSignals[i]] = 0;
-        sigaction(endSignals[i], &action, &old[i]);
-    }
-}
-
-static void deliverOwn(const struct sigaction *old)
-{
-    for (int i = 0; i < END_SIGNALS; i++) {
-        sigaction(endSignals[i], &old[i], NULL);
-        if (deferred[endSignals[i]]) {
-            kill(getpid(), endSignals[i]);
-        }
     }
 }
 
@@ -460,6 +439,7 @@ static EtwStatus inject(const Target *target, const TargetTcl *tcl, const OsAtta
 typedef struct StoppedAll {
     Stopped *threads[THREADS_MAX];
     int count;
+    pid_t late; /* will stop later; 0: none */
 } StoppedAll;
 
 static bool hasThread(const pid_t *known, int count, pid_t tid)
@@ -481,10 +461,12 @@ static bool stopAll(const Target *target, StoppedAll *all)
             if (hasThread(known, knownCount, threads[i])) {
                 continue;
             }
+            bool late;
             more = true;
-            ok = InjectStop(target, threads[i], InjectClock() + STOP_NS, &stopped, NULL) ==
-                         ETW_OK &&
+            ok = InjectTryStop(target, threads[i], InjectClock() + STOP_NS, &stopped, &late,
+                         NULL) == ETW_OK &&
                  stopped != NULL && all->count < THREADS_MAX;
+            all->late = late ? threads[i] : 0;
             if (stopped != NULL) {
                 all->threads[all->count++] = stopped;
             }
@@ -518,6 +500,9 @@ static int arm(const Target *target, uint64_t entry)
     for (int i = 0; i < all->count; i++) {
         InjectRelease(all->threads[i]);
     }
+    if (all->late != 0) {
+        InjectForget(all->late);
+    }
     EtwFree(all);
     return armed;
 }
@@ -539,35 +524,129 @@ static EtwStatus waitPrepared(
     return ETW_OK; /* events may still reach the interpreters */
 }
 
+static EtwStatus attachSteps(const Target *target, const TargetTcl *tcl,
+        const OsAttachRequest *request, OsAttached *attached, EtwError *err)
+{
+    Entries entries = {0};
+    EtwStatus status = inject(target, tcl, request, &entries, attached, err);
+    if (status == ETW_OK) {
+        status = waitPrepared(target, attached, InjectClock() + 1000000000, err);
+    }
+    for (int tries = 0; status == ETW_OK && tries < 3; tries++) {
+        if (arm(target, entries.arm) >= 0) {
+            break;
+        }
+    }
+    return status;
+}
+
+/* What the process that changes the other one reports. */
+typedef struct Outcome {
+    EtwStatus status;
+    OsAttached attached;
+    EtwError err;
+} Outcome;
+
+static bool readOutcome(int fd, Outcome *outcome)
+{
+    size_t got = 0;
+    while (got < sizeof *outcome) {
+        ssize_t n = read(fd, (char *)outcome + got, sizeof *outcome - got);
+        if (n == 0 || (n < 0 && errno != EINTR)) {
+            return false;
+        }
+        got += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* In a process of its own: a session of its own gets no signals of the terminal. */
+static void helperMain(const Target *target, const TargetTcl *tcl, const OsAttachRequest *request,
+        int fd, pid_t parent)
+{
+    static Outcome outcome;
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    setsid();
+    starter = parent;
+    outcome.status = attachSteps(target, tcl, request, &outcome.attached, &outcome.err);
+    _exit(write(fd, &outcome, sizeof outcome) == (ssize_t)sizeof outcome ? 0 : 1);
+}
+
+/*
+ * A process that is ended while it has stopped a thread of another one, in a call for example, leaves that to its fate. Thus a
+ * process that no signal for etw reaches does all this; it needs some milliseconds, and completes what it has begun.
+ */
+static EtwStatus runHelper(const Target *target, const TargetTcl *tcl,
+        const OsAttachRequest *request, OsAttached *attached, EtwError *err)
+{
+    Outcome outcome;
+    int ends[2] = {-1, -1};
+    pid_t parent = getpid(), helper = -1;
+    if (pipe2(ends, O_CLOEXEC) == 0) {
+        helper = fork();
+        if (helper == 0) {
+            helperMain(target, tcl, request, ends[1], parent);
+        }
+        close(ends[1]);
+    }
+    if (helper < 0) {
+        if (ends[0] >= 0) {
+            close(ends[0]);
+        }
+        return EtwFail(err, ETW_E_MEMORY, "PROCESS", NULL,
+                "this system has no process or file left for the attach");
+    }
+    bool complete = readOutcome(ends[0], &outcome);
+    close(ends[0]);
+    while (waitpid(helper, NULL, 0) < 0 && errno == EINTR) {
+    }
+    if (!complete) {
+        char pid[16];
+        snprintf(pid, sizeof pid, "%d", (int)target->pid);
+        return EtwFail(err, ETW_E_STATE, "HELPER", pid,
+                "the part of etw that attaches to process %s was killed: the process may have "
+                "ended, or may end",
+                pid);
+    }
+    *attached = outcome.attached;
+    if (outcome.status != ETW_OK && err != NULL) {
+        *err = outcome.err;
+    }
+    return outcome.status;
+}
+
+/* The helper of an etw that was killed lives for some more milliseconds. */
+static EtwStatus openTarget(Target *target, uint32_t pid, EtwError *err)
+{
+    EtwStatus status = TargetOpen(target, pid, err);
+    for (int tries = 0; tries < 50 && status == ETW_E_STATE && strcmp(err->detail, "TRACED") == 0;
+            tries++) {
+        TargetFree(target);
+        InjectPause(10000000);
+        status = TargetOpen(target, pid, err);
+    }
+    return status;
+}
+
 EtwStatus OsAttach(
         uint32_t pid, const OsAttachRequest *request, OsAttached *attached, EtwError *err)
 {
     Target target;
     TargetTcl tcl = {0};
-    Entries entries = {0};
-    struct sigaction old[END_SIGNALS];
     *attached = (OsAttached){0};
-    EtwStatus status = TargetOpen(&target, pid, err);
+    EtwStatus status = openTarget(&target, pid, err);
     if (status == ETW_OK) {
         status = TargetTclFind(&target, &tcl, err);
     }
     if (status == ETW_OK) {
-        attached->interps = tcl.count;
-        attached->limited = tcl.limited;
         status = checkLibrary(&target, request->libraries[tcl.version], err);
     }
     if (status == ETW_OK) {
-        deferOwn(old);
-        status = inject(&target, &tcl, request, &entries, attached, err);
-        if (status == ETW_OK) {
-            status = waitPrepared(&target, attached, InjectClock() + 1000000000, err);
-        }
-        for (int tries = 0; status == ETW_OK && tries < 3; tries++) {
-            if (arm(&target, entries.arm) >= 0) {
-                break;
-            }
-        }
-        deliverOwn(old);
+        status = runHelper(&target, &tcl, request, attached, err);
+        attached->interps = tcl.count;
+        attached->limited = tcl.limited;
     }
     EtwFree(tcl.interps);
     TargetFree(&target);

@@ -8,6 +8,10 @@
  *	handler is used). In an interpreter that is sampled the limit is set already, and the handler follows that of
  *	tclint_interrupt.c. What comes first, event or handler, evaluates the script; the other then does nothing.
  *
+ *	A child interpreter inherits limits while it is created, which may be when its parent has ours. The number of checks between
+ *	two comparisons of a limit (its granularity) is so high that a child does not compare it before the parent's handler
+ *	has removed it.
+ *
  *	The addresses of interpreters were found by a search: each is checked before it is used, in the interpreter's thread
  *	or while that is stopped.
  */
@@ -15,14 +19,15 @@
 #define _GNU_SOURCE /* process_vm_readv */
 #endif
 #include "script/hooks/tclint.h"
-#include "base/alloc.h"
 #include "attach/attach.h"
 
 #if defined(ETW_TCLINT) && defined(__linux__)
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -34,6 +39,10 @@
 #include <limits.h>
 #endif
 
+#ifndef Tcl_GetChild /* renamed in Tcl 8.6.11 */
+#define Tcl_GetChild Tcl_GetSlave
+#endif
+
 /* struct LimitHandler of tclInterp.c; the self-check compares it. */
 typedef struct Handler {
     int flags;
@@ -43,24 +52,29 @@ typedef struct Handler {
     struct Handler *previous, *next;
 } Handler;
 
+enum { GRANULARITY = 1 << 30 }; /* of our limit; its next check is a comparison */
+
 typedef struct Job Job;
 
 /* One interpreter of a job. Changed by the interpreter's thread, or while that is stopped. */
 typedef struct Item {
     Job *job;
+    struct Item *replaced; /* of an earlier job: its limit is this one's now */
     Interp *iPtr;
     bool usable; /* the limit may be set: decided by the thread of the job */
     bool done;
     bool armed;
-    TclintOffset value; /* of the program's limit, which is inactive */
-    Handler *handler;   /* allocated by Tcl, owned by the interpreter once it is armed */
+    TclintOffset value;      /* of the program's limit, which is inactive */
+    int granularity, ticker; /* the program's */
+    Handler *handler;        /* allocated by Tcl, owned by the interpreter once it is armed */
 } Item;
 
 struct Job {
     uint64_t generation;
     char *script;
     const TclStubs *stubs;
-    int refs; /* atomic: events, armed limits, the thread; the newest job has one more */
+    Job *last; /* an earlier one, to be dropped by the thread */
+    int refs;  /* atomic: events, armed limits, the thread; the newest job has one more */
     uint32_t count;
     Item items[1];
 };
@@ -70,12 +84,19 @@ static Job *current;           /* that Etw_AttachArm sets limits for; changed wi
 static pthread_mutex_t currentLock = PTHREAD_MUTEX_INITIALIZER;
 static bool able;
 
+/* In a thread that is not stopped. */
 static void dropJob(Job *job)
 {
-    if (job != NULL && __atomic_sub_fetch(&job->refs, 1, __ATOMIC_ACQ_REL) == 0) {
-        EtwFree(job->script);
-        EtwFree(job);
+    if (job == NULL || __atomic_sub_fetch(&job->refs, 1, __ATOMIC_ACQ_REL) != 0) {
+        return;
     }
+    for (uint32_t i = 0; i < job->count; i++) {
+        if (job->items[i].handler != NULL) {
+            Tcl_Free((char *)job->items[i].handler);
+        }
+    }
+    free(job->script);
+    free(job);
 }
 
 /* ---- Is it an interpreter? -------------------------------------------------------------------- */
@@ -125,6 +146,12 @@ static void evaluate(const Item *item)
     countEnd(item, failed ? &newest.failed : &newest.done);
 }
 
+/* The memory may be that of an interpreter of another thread meanwhile. */
+static bool isHere(const Item *item)
+{
+    return isAlive(item) && item->iPtr->threadId == Tcl_GetCurrentThread();
+}
+
 static void runItem(Item *item)
 {
     if (item->done) {
@@ -134,7 +161,7 @@ static void runItem(Item *item)
     if (item->job->generation != __atomic_load_n(&newest.generation, __ATOMIC_ACQUIRE)) {
         return; /* replaced by a newer request */
     }
-    if (!isAlive(item) || Tcl_IsSafe((Tcl_Interp *)item->iPtr)) {
+    if (!isHere(item) || Tcl_IsSafe((Tcl_Interp *)item->iPtr)) {
         countEnd(item, &newest.skipped);
         return;
     }
@@ -142,6 +169,23 @@ static void runItem(Item *item)
 }
 
 static void limitReached(ClientData clientData, Tcl_Interp *interp);
+
+/* A child that was being created when our limit was set has inherited it. Its commands were not counted. */
+static void freeChildren(Interp *iPtr)
+{
+    Tcl_HashSearch search;
+    Tcl_HashTable *children =
+            iPtr->interpInfo; /* its first member, which the self-check looks at */
+    for (Tcl_HashEntry *e = Tcl_FirstHashEntry(children, &search); e != NULL;
+            e = Tcl_NextHashEntry(&search)) {
+        Interp *child = (Interp *)Tcl_GetChild((Tcl_Interp *)iPtr, Tcl_GetHashKey(children, e));
+        if (child != NULL && child->limit.cmdGranularity == GRANULARITY &&
+                child->limit.cmdCount == 0) {
+            child->limit.active &= ~TCL_LIMIT_COMMANDS;
+            child->limit.cmdGranularity = 1;
+        }
+    }
+}
 
 /* The limit is as it was before Etw_AttachArm. Tcl frees the handler, now or when it returns. */
 static void disarm(Item *item)
@@ -151,6 +195,9 @@ static void disarm(Item *item)
     __atomic_and_fetch(&iPtr->limit.active, ~TCL_LIMIT_COMMANDS, __ATOMIC_RELAXED);
     iPtr->limit.exceeded &= ~TCL_LIMIT_COMMANDS;
     iPtr->limit.cmdCount = item->value;
+    iPtr->limit.cmdGranularity = item->granularity;
+    iPtr->limit.granularityTicker = item->ticker;
+    freeChildren(iPtr);
     Tcl_LimitRemoveHandler((Tcl_Interp *)iPtr, TCL_LIMIT_COMMANDS, limitReached, item);
 }
 
@@ -159,6 +206,12 @@ static void setLimit(Item *item)
     Interp *iPtr = item->iPtr;
     item->value = iPtr->limit.cmdCount;
     iPtr->limit.cmdCount = LEAST;
+    if (iPtr->limit.cmdGranularity != GRANULARITY) {
+        item->granularity = iPtr->limit.cmdGranularity;
+        item->ticker = iPtr->limit.granularityTicker;
+    }
+    iPtr->limit.cmdGranularity = GRANULARITY;
+    iPtr->limit.granularityTicker = GRANULARITY - 1;
     __atomic_or_fetch(&iPtr->limit.active, TCL_LIMIT_COMMANDS, __ATOMIC_RELAXED);
 }
 
@@ -183,7 +236,12 @@ static void limitReached(ClientData clientData, Tcl_Interp *interp)
 /* By Tcl, when the handler is removed or its interpreter is deleted. */
 static void handlerDeleted(ClientData clientData)
 {
-    dropJob(((Item *)clientData)->job);
+    for (Item *item = clientData, *next; item != NULL; item = next) {
+        next = item->replaced;
+        item->replaced = NULL;
+        item->armed = false;
+        dropJob(item->job);
+    }
 }
 
 typedef struct ItemEvent {
@@ -195,7 +253,7 @@ static int serveEvent(Tcl_Event *event, int flags)
 {
     Item *item = ((ItemEvent *)event)->item;
     (void)flags;
-    if (item->armed && isAlive(item) && item->iPtr->limit.cmdCount == LEAST) {
+    if (item->armed && isHere(item) && item->iPtr->limit.cmdCount == LEAST) {
         disarm(item);
     }
     runItem(item);
@@ -207,8 +265,11 @@ static int serveEvent(Tcl_Event *event, int flags)
 
 static void queueEvent(Item *item)
 {
-    ItemEvent *event = (ItemEvent *)Tcl_Alloc(sizeof *event);
+    ItemEvent *event = (ItemEvent *)Tcl_AttemptAlloc(sizeof *event);
     Tcl_ThreadId thread = item->iPtr->threadId;
+    if (event == NULL) {
+        return;
+    }
     event->event.proc = serveEvent;
     event->event.nextPtr = NULL;
     event->item = item;
@@ -219,7 +280,10 @@ static void queueEvent(Item *item)
 
 static Handler *newHandler(Item *item)
 {
-    Handler *handler = (Handler *)Tcl_Alloc(sizeof *handler);
+    Handler *handler = (Handler *)Tcl_AttemptAlloc(sizeof *handler);
+    if (handler == NULL) {
+        return NULL;
+    }
     *handler = (Handler){.proc = limitReached, .clientData = item, .deleteProc = handlerDeleted};
     return handler;
 }
@@ -228,6 +292,8 @@ static void *serveJob(void *arg)
 {
     Job *job = arg;
     bool usable = EtwScriptLayer() == &etwHookTclInt && able;
+    dropJob(job->last);
+    job->last = NULL;
     for (uint32_t i = 0; i < job->count; i++) {
         job->items[i].usable = usable;
         if (usable) {
@@ -261,13 +327,16 @@ static void useStubs(const TclStubs *stubs)
     }
 }
 
+/* NULL: no memory, which must not end the program. */
 static Job *newJob(const EtwAttachRequest *request)
 {
     const char *script = (const char *)(uintptr_t)request->script;
-    Job *job = EtwAlloc(sizeof *job + (size_t)request->count * sizeof *job->items);
+    Job *job = calloc(1, sizeof *job + (size_t)request->count * sizeof *job->items);
+    if (job == NULL || (job->script = strdup(script)) == NULL) {
+        free(job);
+        return NULL;
+    }
     job->generation = newest.generation + 1;
-    job->script = EtwAlloc(strlen(script) + 1);
-    memcpy(job->script, script, strlen(script));
     job->stubs = (const TclStubs *)(uintptr_t)request->stubs;
     job->refs = 2; /* the thread's, and that of `current` */
     job->count = (uint32_t)request->count;
@@ -277,28 +346,44 @@ static Job *newJob(const EtwAttachRequest *request)
     return job;
 }
 
-DLLEXPORT EtwAttachStatus *Etw_AttachBegin(const EtwAttachRequest *request)
+static bool startJob(Job *job)
 {
     pthread_t thread;
     pthread_attr_t detached;
-    if (pthread_mutex_trylock(&currentLock) != 0) {
-        return NULL;
-    }
-    useStubs((const TclStubs *)(uintptr_t)request->stubs);
-    Job *job = newJob(request), *last = current;
-    newest = (EtwAttachStatus){.generation = job->generation, .total = job->count};
-    current = job;
-    dropJob(last);
-    pthread_mutex_unlock(&currentLock);
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     bool started = pthread_create(&thread, &detached, serveJob, job) == 0;
     pthread_attr_destroy(&detached);
-    if (!started) {
-        dropJob(job);
+    return started;
+}
+
+/*
+ * A Tcl without threads has one notifier and one allocator, which the thread of a job must not use beside the program's. Then
+ * nothing is changed. A job whose thread does not start is never freed.
+ */
+DLLEXPORT EtwAttachStatus *Etw_AttachBegin(const EtwAttachRequest *request)
+{
+    EtwAttachStatus *status = NULL;
+    Job *job = NULL;
+    if (pthread_mutex_trylock(&currentLock) != 0) {
         return NULL;
     }
-    return &newest;
+    useStubs((const TclStubs *)(uintptr_t)request->stubs);
+    if (Tcl_GetCurrentThread() == NULL) {
+        newest = (EtwAttachStatus){
+                .generation = newest.generation + 1, .refused = ETW_ATTACH_NO_THREADS};
+        status = &newest;
+    } else {
+        job = newJob(request);
+    }
+    if (job != NULL) {
+        newest = (EtwAttachStatus){.generation = job->generation, .total = job->count};
+        job->last = current;
+        current = job;
+        status = startJob(job) ? &newest : NULL;
+    }
+    pthread_mutex_unlock(&currentLock);
+    return status;
 }
 
 /* The only handler of the limit is that of an open interrupt, which is not suspended. */
@@ -307,6 +392,18 @@ static bool isSampled(const Interp *iPtr)
     const Handler *first = (const Handler *)iPtr->limit.cmdHandlers;
     return first != NULL && first->proc == EtwTclintInterruptReached && first->next == NULL &&
            iPtr->limit.cmdCount == LEAST;
+}
+
+/* The handler of an earlier job that the interpreter has not called yet; NULL: none. */
+static Handler *ownHandler(const Interp *iPtr)
+{
+    Handler *handler = (Handler *)iPtr->limit.cmdHandlers;
+    if (handler != NULL && handler->proc == EtwTclintInterruptReached) {
+        handler = handler->next;
+    }
+    bool own = handler != NULL && handler->proc == limitReached && handler->flags == 0 &&
+               ((Item *)handler->clientData)->armed;
+    return own && handler->next == NULL && iPtr->limit.cmdCount == LEAST ? handler : NULL;
 }
 
 /*
@@ -318,6 +415,20 @@ static bool armItem(Item *item)
     Interp *iPtr = item->iPtr;
     if (!item->usable || item->done || item->armed || item->handler == NULL || !isAlive(item)) {
         return false;
+    }
+    Handler *own = ownHandler(iPtr);
+    if (own != NULL) {
+        Item *replaced = own->clientData;
+        item->replaced = replaced;
+        item->value = replaced->value;
+        item->granularity = replaced->granularity;
+        item->ticker = replaced->ticker;
+        replaced->armed = false;
+        own->clientData = item;
+        item->job->refs++;
+        item->armed = true;
+        __atomic_or_fetch(&iPtr->limit.active, TCL_LIMIT_COMMANDS, __ATOMIC_RELAXED);
+        return true; /* the item's own handler is freed with its job */
     }
     if (isSampled(iPtr)) {
         item->handler->previous = (Handler *)iPtr->limit.cmdHandlers;
@@ -336,10 +447,11 @@ static bool armItem(Item *item)
 
 DLLEXPORT int Etw_AttachArm(void)
 {
-    int armed = 0;
+    int armed = 0, number = errno; /* of a thread of the program */
     for (uint32_t i = 0; current != NULL && newest.prepared && i < current->count; i++) {
         armed += armItem(&current->items[i]);
     }
+    errno = number;
     return armed;
 }
 
@@ -360,7 +472,13 @@ void EtwTclintCheckAttach(Tcl_Interp *interp)
 {
     Interp *iPtr = (Interp *)interp;
     int deleted = 0;
-    bool same = iPtr->threadId == Tcl_GetCurrentThread() && iPtr->limit.cmdHandlers == NULL;
+    const Tcl_HashTable *children = iPtr->interpInfo;
+    bool same = iPtr->threadId == Tcl_GetCurrentThread() && iPtr->limit.cmdHandlers == NULL &&
+                children != NULL && children->keyType == TCL_STRING_KEYS;
+    int granularity = iPtr->limit.cmdGranularity;
+    Tcl_LimitSetGranularity(interp, TCL_LIMIT_COMMANDS, 77);
+    same = same && iPtr->limit.cmdGranularity == 77;
+    Tcl_LimitSetGranularity(interp, TCL_LIMIT_COMMANDS, granularity);
     Tcl_LimitAddHandler(interp, TCL_LIMIT_COMMANDS, checkProc, &deleted, checkDeleted);
     const Handler *handler = (const Handler *)iPtr->limit.cmdHandlers;
     same = same && handler != NULL && handler->flags == 0 && handler->proc == checkProc &&

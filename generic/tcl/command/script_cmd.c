@@ -315,6 +315,20 @@ static int hideEnvCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     return TCL_OK;
 }
 
+/* etw::lib::newInterps SCRIPT: for library/shim/attach.tcl. An empty script: none. */
+static int newInterpsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    (void)clientData;
+    if (objc != 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "script");
+        return TCL_ERROR;
+    }
+    const char *script = Tcl_GetString(objv[1]);
+    Tcl_SetObjResult(
+            interp, Tcl_NewBooleanObj(EtwScriptNewInterps(*script != '\0' ? script : NULL)));
+    return TCL_OK;
+}
+
 /* ---- The ensemble ---------------------------------------------------------------------------- */
 
 int EtwScriptInit(Tcl_Interp *interp)
@@ -331,5 +345,6 @@ int EtwScriptInit(Tcl_Interp *interp)
             {NULL, NULL, NULL, false},
     };
     Tcl_CreateObjCommand(interp, "::etw::lib::hideEnv", hideEnvCmd, NULL, NULL);
+    Tcl_CreateObjCommand(interp, "::etw::lib::newInterps", newInterpsCmd, NULL, NULL);
     return EtwMakeEnsemble(interp, "::etw::script", commands, false, NULL, 0);
 }

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE /* dladdr */
 #include "sql/sql_int.h"
 #include "base/os.h"
-#include "base/unicode.h"
 #include "schema/catalog/catalog.h"
 #include "schema/store/definition_files.h"
 #include <dlfcn.h>
@@ -20,24 +19,13 @@ static const struct OpenedTable {
     const char *name, *module;
 } opened[] = {{"events", "etw_events"}, {"calls", "etw_calls"}, {"waits", "etw_waits"},
         {"processes", "etw_processes"}, {"threads", "etw_threads"}, {"files", "etw_files"},
-        {"stacks", "etw_stacks"}, {"losses", "etw_losses"}, {"classes", "etw_classes"}};
-
-static void addQuoted(EtwText *sql, const char *text)
-{
-    EtwTextChar(sql, '\'');
-    for (; *text != 0; text++) {
-        EtwTextChar(sql, *text);
-        if (*text == '\'') {
-            EtwTextChar(sql, '\'');
-        }
-    }
-    EtwTextChar(sql, '\'');
-}
+        {"stacks", "etw_stacks"}, {"losses", "etw_losses"}, {"classes", "etw_classes"},
+        {"schema", "etw_schema"}};
 
 /* The files of etw_open, as arguments of a module. */
 typedef struct Files {
     EtwText sql;
-    int count;
+    SqlTexts paths;
 } Files;
 
 /* False: the file cannot be read; the error is reported. */
@@ -50,8 +38,11 @@ static bool addFile(Files *files, sqlite3_context *context, const char *path)
         return false;
     }
     EtwSourceClose(source);
-    EtwTextStr(&files->sql, files->count++ > 0 ? ", " : "");
-    addQuoted(&files->sql, path);
+    SqlTexts *paths = &files->paths;
+    EtwTextStr(&files->sql, paths->count > 0 ? ", " : "");
+    SqlAddQuoted(&files->sql, path);
+    paths->list = EtwRealloc(paths->list, sizeof *paths->list * (paths->count + 1));
+    paths->list[paths->count++] = EtwStrdup(path);
     return true;
 }
 
@@ -107,7 +98,7 @@ static bool addFiles(Files *files, sqlite3_context *context, int argc, sqlite3_v
         }
     }
     EtwTextChar(&files->sql, 0);
-    return good && countFiles(context, files->count);
+    return good && countFiles(context, (int)files->paths.count);
 }
 
 /* etw_schema_load(FILE): descriptions of events, for all tables of this process. Returns the number of events. */
@@ -133,7 +124,7 @@ static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
     if (argc == 0) {
         sqlite3_result_error(context, "etw_open: expected the paths of traces", -1);
     } else if (addFiles(&files, context, argc, argv)) {
-        int result = SQLITE_OK;
+        int result = SqlConnectionOpen(sqlite3_user_data(context), db, &files.paths, &message);
         for (size_t i = 0; i < sizeof opened / sizeof *opened && result == SQLITE_OK; i++) {
             char *sql = sqlite3_mprintf("DROP TABLE IF EXISTS temp.%s;"
                                         "CREATE VIRTUAL TABLE temp.%s USING %s(%s)",
@@ -150,22 +141,7 @@ static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
     }
     sqlite3_free(message);
     EtwTextFree(&files.sql);
-}
-
-/* etw_warnings(N): the warning number N, beginning with 0, about the files that were read. NULL: there is none. */
-static void warningAt(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    const SqlWarnings *warnings = sqlite3_user_data(context);
-    sqlite3_int64 index = sqlite3_value_int64(argv[0]);
-    EtwText text = {0};
-    (void)argc;
-    if (index >= 0 && (size_t)index < warnings->count) {
-        const char *warning = warnings->list[index];
-        EtwTextUtf8(&text, (const uint8_t *)warning, strlen(warning));
-        EtwTextReserve(&text, 1);
-        sqlite3_result_text(context, text.data, (int)text.size, SQLITE_TRANSIENT);
-    }
-    EtwTextFree(&text);
+    SqlTextsFree(&files.paths);
 }
 
 /* The catalogue of providers is in the directory `library` beside this file. */
@@ -201,30 +177,33 @@ int sqlite3_etwsqlite_init(sqlite3 *db, char **errPtr, const sqlite3_api_routine
     }
     OsInit();
     useCatalog();
-    SqlWarnings *warnings = EtwAlloc(sizeof *warnings);
-    warnings->users = 1; /* etw_warnings */
-    int result = sqlite3_create_function_v2(db, "etw_warnings", 1, SQLITE_UTF8, warnings, warningAt,
-            NULL, NULL, SqlWarningsRelease);
+    SqlConnection *connection = SqlConnectionNew();
+    int result = SqlConnectionRegister(connection, db);
     if (result == SQLITE_OK) {
-        result = SqlTableRegister(db, "etw", &sqlEventsTable, true, warnings);
+        result = SqlTableRegister(db, "etw", &sqlEventsTable, true, connection);
     }
     static const SqlTable *const tables[] = {&sqlEventsTable, &sqlCallsTable, &sqlWaitsTable,
             &sqlProcessesTable, &sqlThreadsTable, &sqlFilesTable, &sqlStacksTable, &sqlLossesTable,
-            &sqlClassesTable};
+            &sqlClassesTable, &sqlSchemaTable};
     for (size_t i = 0; i < sizeof tables / sizeof *tables && result == SQLITE_OK; i++) {
-        result = SqlTableRegister(db, tables[i]->name, tables[i], false, warnings);
+        result = SqlTableRegister(db, tables[i]->name, tables[i], false, connection);
     }
     if (result == SQLITE_OK) {
-        result = SqlLinesRegister(db);
+        result = SqlEventRegister(db, connection);
     }
     if (result == SQLITE_OK) {
+        result = SqlLinesRegister(db, connection);
+    }
+    if (result == SQLITE_OK) {
+        connection->users++;
         result = sqlite3_create_function_v2(db, "etw_open", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                NULL, openTraces, NULL, NULL, NULL);
+                connection, openTraces, NULL, NULL, SqlConnectionRelease);
     }
     if (result == SQLITE_OK) {
         result = sqlite3_create_function_v2(db, "etw_schema_load", 1,
                 SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, loadSchemas, NULL, NULL, NULL);
     }
+    SqlConnectionRelease(connection);
     /* Schemas of a process are never freed, so the library stays loaded. */
     return result == SQLITE_OK ? SQLITE_OK_LOAD_PERMANENTLY : result;
 }

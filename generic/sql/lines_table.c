@@ -12,10 +12,15 @@
 
 enum { LINE_TEXT, LINE_QUERY, LINE_FORMAT };
 
+typedef struct LinesModule {
+    SqlConnection *connection;
+    int depth; /* of statements that run for etw_lines on this connection */
+} LinesModule;
+
 typedef struct LinesVtab {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
-    int *depth; /* of statements that run for etw_lines on this connection; the module's */
+    struct LinesModule *module;
 } LinesVtab;
 
 typedef struct LinesCursor {
@@ -50,22 +55,6 @@ static void readText(LinesCursor *c, int column)
         }
     }
     EtwTextReserve(&c->valid, 1);
-}
-
-/* U+FFFD replaces NUL characters, at which SQLite's interface for Tcl ends a text. JSON escapes them. */
-static void replaceNuls(LinesCursor *c)
-{
-    EtwText *text = &c->valid;
-    if (text->size == 0 || memchr(text->data, 0, text->size) == NULL) {
-        return;
-    }
-    EtwText old = *text;
-    *text = (EtwText){0};
-    for (size_t i = 0; i < old.size; i++) {
-        EtwTextAdd(
-                text, old.data[i] == 0 ? "\xEF\xBF\xBD" : &old.data[i], old.data[i] == 0 ? 3 : 1);
-    }
-    EtwTextFree(&old);
 }
 
 static void addCsv(LinesCursor *c, const char *text, size_t size)
@@ -127,7 +116,7 @@ static void writeDict(LinesCursor *c, int count)
         EtwListElement(&c->line, c->valid.data, c->valid.size);
         EtwTextChar(&c->line, ' ');
         readText(c, i);
-        replaceNuls(c);
+        SqlReplaceNuls(&c->valid); /* SQLite's interface for Tcl ends a text there */
         EtwListElement(&c->line, c->valid.data, c->valid.size);
     }
 }
@@ -144,7 +133,7 @@ static void writeCells(LinesCursor *c, int count, bool names)
         } else {
             readText(c, i);
         }
-        replaceNuls(c);
+        SqlReplaceNuls(&c->valid); /* SQLite's interface for Tcl ends a text there */
         if (csv) {
             addCsv(c, c->valid.data, c->valid.size);
         } else {
@@ -180,11 +169,43 @@ static int failOf(LinesCursor *c, const char *message)
 /* sqlite3_step of the current statement, which may read tables. */
 static int step(LinesCursor *c)
 {
-    int *depth = ((LinesVtab *)c->base.pVtab)->depth;
+    int *depth = &((LinesVtab *)c->base.pVtab)->module->depth;
     ++*depth;
     int result = sqlite3_step(c->statement);
     --*depth;
     return result;
+}
+
+/* Make a table of events that the next statement needs and that is absent. False: it is not that. */
+static bool makeTable(LinesCursor *c, sqlite3 *db)
+{
+    static const char absent[] = "no such table: ";
+    const char *message = sqlite3_errmsg(db);
+    if (strncmp(message, absent, sizeof absent - 1) != 0) {
+        return false;
+    }
+    message += sizeof absent - 1;
+    message += strncmp(message, "temp.", 5) == 0 ? 5 : 0;
+    char *name = EtwStrdup(message);
+    bool made = SqlConnectionTable(((LinesVtab *)c->base.pVtab)->module->connection, db, name);
+    EtwFree(name);
+    return made;
+}
+
+/* Prepare the next statement. False: an error of SQLite. */
+static bool prepare(LinesCursor *c, sqlite3 *db)
+{
+    enum { TABLES_MAX = 1000 };
+    const char *rest = c->rest;
+    for (int made = 0;; made++) {
+        if (sqlite3_prepare_v2(db, rest, -1, &c->statement, &c->rest) == SQLITE_OK) {
+            return true;
+        }
+        if (made == TABLES_MAX || !makeTable(c, db)) {
+            /* The error of this statement, which making tables may have replaced. */
+            return sqlite3_prepare_v2(db, rest, -1, &c->statement, &c->rest) == SQLITE_OK;
+        }
+    }
 }
 
 static int nextLine(sqlite3_vtab_cursor *base)
@@ -192,7 +213,7 @@ static int nextLine(sqlite3_vtab_cursor *base)
     LinesCursor *c = (LinesCursor *)base;
     const LinesVtab *vtab = (const LinesVtab *)base->pVtab;
     sqlite3 *db = vtab->db;
-    if (*vtab->depth > 0) {
+    if (vtab->module->depth > 0) {
         return failOf(c, "etw_lines cannot be nested");
     }
     c->row++;
@@ -202,7 +223,7 @@ static int nextLine(sqlite3_vtab_cursor *base)
             return SQLITE_OK;
         }
         if (c->statement == NULL) {
-            if (sqlite3_prepare_v2(db, c->rest, -1, &c->statement, &c->rest) != SQLITE_OK) {
+            if (!prepare(c, db)) {
                 return failOf(c, sqlite3_errmsg(db));
             }
             c->headed = strcmp(c->format, "json") == 0 || strcmp(c->format, "dict") == 0 ||
@@ -238,7 +259,7 @@ static int connectLines(sqlite3 *db, void *aux, int argc, const char *const *arg
     if (result == SQLITE_OK) {
         LinesVtab *vtab = EtwAlloc(sizeof *vtab);
         vtab->db = db;
-        vtab->depth = aux;
+        vtab->module = aux;
         *vtabPtr = &vtab->base;
         sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     }
@@ -352,8 +373,16 @@ static const sqlite3_module linesModule = {.xConnect = connectLines,
         .xColumn = lineColumn,
         .xRowid = lineNumber};
 
-int SqlLinesRegister(sqlite3 *db)
+static void freeLinesModule(void *data)
 {
-    int *depth = EtwAlloc(sizeof *depth);
-    return sqlite3_create_module_v2(db, "etw_lines", &linesModule, depth, EtwFree);
+    SqlConnectionRelease(((LinesModule *)data)->connection);
+    EtwFree(data);
+}
+
+int SqlLinesRegister(sqlite3 *db, SqlConnection *connection)
+{
+    LinesModule *module = EtwAlloc(sizeof *module);
+    module->connection = connection;
+    connection->users++;
+    return sqlite3_create_module_v2(db, "etw_lines", &linesModule, module, freeLinesModule);
 }

@@ -181,41 +181,10 @@ EtwStatus SqlReadingOpen(SqlReading *r, EtwError *errPtr)
     return ETW_OK;
 }
 
-void SqlWarningsRelease(void *data)
-{
-    SqlWarnings *warnings = data;
-    if (--warnings->users > 0) {
-        return;
-    }
-    for (size_t i = 0; i < warnings->count; i++) {
-        EtwFree(warnings->list[i]);
-    }
-    EtwFree(warnings->list);
-    EtwFree(warnings);
-}
-
-/* A file that is read again has the same warnings. */
-static void keepWarnings(SqlReading *r)
-{
-    enum { MOST = 1000 };
-    SqlWarnings *w = r->warnings;
-    for (int i = 0; i < EtwSourceWarningCount(r->source) && w->count < MOST; i++) {
-        const char *text = EtwSourceWarning(r->source, i);
-        bool known = false;
-        for (size_t k = 0; k < w->count && !known; k++) {
-            known = strcmp(w->list[k], text) == 0;
-        }
-        if (!known) {
-            w->list = EtwRealloc(w->list, sizeof *w->list * (w->count + 1));
-            w->list[w->count++] = EtwStrdup(text);
-        }
-    }
-}
-
 void SqlReadingCloseFile(SqlReading *r)
 {
-    if (r->source != NULL && r->warnings != NULL) {
-        keepWarnings(r);
+    if (r->source != NULL && r->connection != NULL) {
+        SqlConnectionWarn(r->connection, r->source);
     }
     EtwSinkFree(r->sink);
     EtwSourceClose(r->source);

@@ -9,7 +9,9 @@
 #define ETW_SQL_INT_H
 
 #include <sqlite3ext.h>
+#include "base/hash_table.h"
 #include "flow/render/sink_int.h"
+#include "schema/model/decode.h"
 
 extern const sqlite3_api_routines
         *sqlite3_api; /* in extension.c; the macros of sqlite3ext.h use it */
@@ -45,20 +47,26 @@ void SqlTextsFree(SqlTexts *texts);
 /* EtwSourceOpen for files only: a live session cannot be read twice. */
 EtwStatus SqlSourceOpen(EtwSource **sourcePtr, const char *trace, EtwError *errPtr);
 
-/* What was wrong with the files that the queries of a connection have read: each warning once. */
-typedef struct SqlWarnings {
+typedef struct SqlClasses SqlClasses;
+/* What belongs to a connection of SQLite (connection.c). */
+typedef struct SqlConnection {
     int users; /* modules and functions of the connection */
-    char **list;
-    size_t count;
-} SqlWarnings;
-void SqlWarningsRelease(void *warnings);
+    /* What was wrong with the files that queries have read: each warning once. */
+    char **warnings;
+    size_t warningCount;
+    /* Of etw_open: the files, their events if they are known, and the tables of events that were made of them. */
+    char **files;
+    int fileCount;
+    SqlClasses *classes;
+    SqlTexts tables;
+} SqlConnection;
 
 enum { SQL_PASS_CACHE = 256 };
 /* Files that are read one after the other. */
 typedef struct SqlReading {
     char *const *traces; /* borrowed */
     int traceCount;
-    SqlWarnings *warnings; /* of the files that were closed */
+    SqlConnection *connection; /* gets the warnings */
     SqlFilter filter;
     bool names, stacks; /* events need names of processes; stacks are joined with their events */
     int next;           /* the file to be opened next */
@@ -111,7 +119,7 @@ typedef enum SqlBound {
 typedef struct SqlColumn {
     const char *name, *type;
     SqlBound bound;
-    bool named; /* its value needs the names of processes (EtwSourceTrack) */
+    bool named; /* its value needs a tracked source (EtwSourceTrack): names of processes, sizes of pointers */
 } SqlColumn;
 
 /* ---- Rows that are made of events (made_rows.c) -------------------------------------------------- */
@@ -162,6 +170,7 @@ struct SqlCursor {
     bool ended;
     void *state; /* of the maker, for the open file */
     SqlRows rows;
+    struct SqlFields *fields; /* of a table of one event */
 };
 /* The next row of a table with a maker. */
 EtwStatus SqlMadeNext(SqlCursor *cursor, EtwError *errPtr);
@@ -169,14 +178,77 @@ void SqlMadeColumn(SqlCursor *cursor, sqlite3_context *result, int column);
 void SqlMadeFree(SqlCursor *cursor);
 
 /* Register the module of a table. `check`: creating such a table opens its files, so that a wrong path is found at once. */
-int SqlTableRegister(
-        sqlite3 *db, const char *module, const SqlTable *table, bool check, SqlWarnings *warnings);
+int SqlTableRegister(sqlite3 *db, const char *module, const SqlTable *table, bool check,
+        SqlConnection *connection);
+/* The module etw_event, whose last arguments are a provider and an event. */
+int SqlEventRegister(sqlite3 *db, SqlConnection *connection);
 
 extern const SqlTable sqlEventsTable, sqlCallsTable, sqlWaitsTable, sqlProcessesTable,
-        sqlThreadsTable, sqlFilesTable, sqlStacksTable, sqlLossesTable, sqlClassesTable;
+        sqlThreadsTable, sqlFilesTable, sqlStacksTable, sqlLossesTable, sqlClassesTable,
+        sqlSchemaTable;
 extern const char *const sqlViews[]; /* statements, in views.c; NULL at the end */
 /* etw_lines(QUERY, FORMAT), in lines_table.c. */
-int SqlLinesRegister(sqlite3 *db);
+int SqlLinesRegister(sqlite3 *db, SqlConnection *connection);
+
+/* ---- Connections (connection.c) ------------------------------------------------------------------ */
+
+SqlConnection *SqlConnectionNew(void);
+void SqlConnectionRelease(void *connection);
+/* Keep the warnings of a file that is closed. */
+void SqlConnectionWarn(SqlConnection *connection, const EtwSource *source);
+/* The files are those of etw_open from now on. Tables of events of other files are dropped. */
+int SqlConnectionOpen(
+        SqlConnection *connection, sqlite3 *db, const SqlTexts *files, char **messagePtr);
+/* True if these are the files of etw_open, and `classes` are known. */
+bool SqlConnectionHas(const SqlConnection *connection, char *const *traces, int count);
+/* Make the table of events with this name over the files of etw_open. False: there is none. */
+bool SqlConnectionTable(SqlConnection *connection, sqlite3 *db, const char *name);
+/* etw_tables and etw_warnings. */
+int SqlConnectionRegister(SqlConnection *connection, sqlite3 *db);
+/* Append a text as a literal of SQL. */
+void SqlAddQuoted(EtwText *sql, const char *text);
+
+/* ---- Tables of one event ------------------------------------------------------------------------- */
+
+/* A column of a field (event_classes.c). */
+typedef struct SqlField {
+    EtwTableNode node; /* by name, cases folded */
+    struct SqlField *after;
+    SqlColumn column;
+    int index;
+    unsigned use; /* of the class, when a field of the schema in hand had the column */
+} SqlField;
+typedef struct SqlClass {
+    EtwTableNode node;
+    struct SqlClass *after; /* in order of the first event */
+    int users;
+    char *name, *provider, *event; /* name: provider_event */
+    EtwTable names;
+    SqlField *fields, **end;
+    int fieldCount;
+    bool tracked; /* decoding needs a tracked source */
+    unsigned use;
+} SqlClass;
+void SqlClassRelease(SqlClass *class);
+/* Call visit with each field of the schema that is no member, and its column (-1: none). add: add missing columns. */
+void SqlClassFields(SqlClass *class, const EtwSchema *schema, bool add,
+        void (*visit)(void *ctx, int field, int column), void *ctx);
+SqlClasses *SqlClassesNew(void);
+void SqlClassesFree(SqlClasses *classes);
+const SqlClass *SqlClassesList(const SqlClasses *classes);
+/* The current event of one file; all events of a reading. */
+void SqlClassesAdd(SqlClasses *classes, SqlReading *reading);
+EtwStatus SqlClassesRead(SqlClasses *classes, SqlReading *reading, EtwError *errPtr);
+
+/* The table of an event of these files (event_table.c). NULL: there is no such event, or a file cannot be read. */
+SqlTable *SqlEventTableFind(SqlConnection *connection, char *const *traces, int count,
+        const char *provider, const char *event, EtwError *errPtr);
+SqlTable *SqlEventTableNew(SqlClass *class);
+void SqlEventTableFree(SqlTable *table);
+/* Add the table's provider and event to a filter that has neither. */
+void SqlEventTableFilter(const SqlTable *table, SqlFilter *filter);
+typedef struct SqlFields SqlFields;
+void SqlFieldsFree(SqlFields *fields);
 
 /* ---- Values (sql_values.c) ------------------------------------------------------------------------- */
 
@@ -189,5 +261,12 @@ void SqlResultGuid(sqlite3_context *result, const uint8_t *bytes);
 void SqlResultId(sqlite3_context *result, uint32_t id);
 /* The payload as JSON. U+FFFD replaces NUL characters, at which SQLite's functions would end a text. */
 void SqlResultPayload(SqlReading *reading, sqlite3_context *result);
+/* JSON text, in which U+FFFD replaces NUL characters too. */
+void SqlResultJson(sqlite3_context *result, char *text, size_t size);
+/* A field of the payload: the value that `payload ->> FIELD` has, but bytes as a BLOB, and numbers without an end as such. */
+void SqlResultValue(
+        SqlReading *reading, sqlite3_context *result, const EtwField *field, const EtwValue *value);
+/* U+FFFD replaces each NUL character. */
+void SqlReplaceNuls(EtwText *text);
 
 #endif

@@ -11,17 +11,18 @@
 enum { VERSION_IN = 3038000 /* the first SQLite with sqlite3_vtab_in */ };
 
 typedef struct SqlModule {
-    const SqlTable *table;
+    const SqlTable *table; /* NULL: of one event */
     bool check;
-    SqlWarnings *warnings;
+    SqlConnection *connection;
 } SqlModule;
 
 typedef struct SqlVtab {
     sqlite3_vtab base; /* first */
     const SqlTable *table;
     char **traces;
-    int traceCount;        /* 0: a table-valued function */
-    SqlWarnings *warnings; /* the module's */
+    int traceCount;  /* 0: a table-valued function */
+    SqlTable *event; /* `table`, if it is of one event */
+    SqlConnection *connection;
 } SqlVtab;
 
 static const SqlColumn traceColumn = {"trace", "TEXT", SQL_TRACE, false};
@@ -60,6 +61,7 @@ static void freeVtab(SqlVtab *vtab)
         EtwFree(vtab->traces[i]);
     }
     EtwFree(vtab->traces);
+    SqlEventTableFree(vtab->event);
     EtwFree(vtab);
 }
 
@@ -69,7 +71,12 @@ static int declare(sqlite3 *db, const SqlTable *table)
     EtwTextStr(&sql, "CREATE TABLE t(");
     for (int i = 0; i < table->columnCount + 2; i++) {
         const SqlColumn *column = columnAt(table, i);
-        EtwTextPrintf(&sql, "%s\"%s\" %s", i > 0 ? ", " : "", column->name, column->type);
+        EtwTextStr(&sql, i > 0 ? ", \"" : "\"");
+        for (const char *c = column->name; *c != 0; c++) {
+            EtwTextStr(&sql, *c == '"' ? "\"" : "");
+            EtwTextChar(&sql, *c);
+        }
+        EtwTextPrintf(&sql, "\" %s", column->type);
     }
     EtwTextStr(&sql, ")");
     EtwTextChar(&sql, 0);
@@ -91,6 +98,25 @@ static bool canOpen(const SqlVtab *vtab, EtwError *errPtr)
     return true;
 }
 
+/* The table of an event: its provider and its name are the last arguments. */
+static bool takeEvent(SqlVtab *vtab, EtwError *errPtr)
+{
+    enum { NAMES = 2 };
+    if (vtab->traceCount <= NAMES) {
+        EtwFail(errPtr, ETW_E_ARG, "EVENT", "",
+                "too few arguments: expected etw_event('FILE.etl', ..., 'PROVIDER', 'EVENT')");
+        return false;
+    }
+    char *event = vtab->traces[--vtab->traceCount];
+    char *provider = vtab->traces[--vtab->traceCount];
+    vtab->event = SqlEventTableFind(
+            vtab->connection, vtab->traces, vtab->traceCount, provider, event, errPtr);
+    vtab->table = vtab->event;
+    EtwFree(provider);
+    EtwFree(event);
+    return vtab->event != NULL;
+}
+
 /* The arguments of the module are the files. */
 static int connectTable(sqlite3 *db, void *aux, int argc, const char *const *argv,
         sqlite3_vtab **vtabPtr, char **errPtr)
@@ -100,18 +126,21 @@ static int connectTable(sqlite3 *db, void *aux, int argc, const char *const *arg
     EtwError error = {0};
     SqlVtab *vtab = EtwAlloc(sizeof *vtab);
     vtab->table = module->table;
-    vtab->warnings = module->warnings;
+    vtab->connection = module->connection;
     vtab->traces = EtwAlloc(sizeof *vtab->traces * ((size_t)argc + 1));
     for (int i = FIRST_ARG; i < argc; i++) {
         vtab->traces[vtab->traceCount++] = unquoted(argv[i]);
     }
     if (module->check && vtab->traceCount == 0) {
         *errPtr = sqlite3_mprintf("no trace was given: expected %s('FILE.etl', ...)", argv[0]);
-    } else if (module->check && !canOpen(vtab, &error)) {
+    } else if ((module->check && !canOpen(vtab, &error)) ||
+               (module->table == NULL && !takeEvent(vtab, &error))) {
         *errPtr = sqlite3_mprintf("%s", error.message);
     } else if (declare(db, vtab->table) == SQLITE_OK) {
         *vtabPtr = &vtab->base;
         return SQLITE_OK;
+    } else {
+        *errPtr = sqlite3_mprintf("%s", sqlite3_errmsg(db));
     }
     freeVtab(vtab);
     return SQLITE_ERROR;
@@ -185,7 +214,19 @@ static int sourceCondition(const SqlVtab *vtab, const sqlite3_index_info *info, 
     return -1;
 }
 
-/* idxStr has two characters for each argument: the column's number + 1, and the use. idxNum is colUsed. */
+/* Whether the columns in use need the names of processes. */
+static bool needsNames(const SqlTable *table, sqlite3_uint64 used)
+{
+    enum { LAST = 63 }; /* stands for all following columns */
+    bool names = false;
+    for (int i = 0; i < table->columnCount; i++) {
+        names |= table->columns[i].named && (used >> (i < LAST ? i : LAST) & 1) != 0;
+    }
+    return names;
+}
+
+/* idxStr has two characters for each argument: a letter for SqlBound, and the use. idxNum has flags. */
+enum { PLAN_NAMES = 1 };
 static int bestIndex(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const SqlVtab *vtab = (const SqlVtab *)base;
@@ -199,7 +240,7 @@ static int bestIndex(sqlite3_vtab *base, sqlite3_index_info *info)
         bool skip = column == NULL || !c->usable || (column->bound == SQL_SOURCE && i != source);
         char use = skip ? 0 : useOf(info, i, column);
         if (use != 0) {
-            EtwTextChar(&plan, (char)(c->iColumn + 1));
+            EtwTextChar(&plan, (char)('a' + column->bound));
             EtwTextChar(&plan, use);
             info->aConstraintUsage[i].argvIndex = (int)(plan.size / 2);
             info->aConstraintUsage[i].omit = column->bound == SQL_SOURCE;
@@ -207,7 +248,7 @@ static int bestIndex(sqlite3_vtab *base, sqlite3_index_info *info)
         }
     }
     EtwTextChar(&plan, 0);
-    info->idxNum = (int)(info->colUsed & INT32_MAX);
+    info->idxNum = needsNames(vtab->table, info->colUsed) ? PLAN_NAMES : 0;
     info->idxStr = sqlite3_mprintf("%s", plan.data);
     info->needToFreeIdxStr = 1;
     EtwTextFree(&plan);
@@ -234,6 +275,8 @@ static int openCursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursorPtr)
 static void closeReading(SqlCursor *cursor)
 {
     SqlMadeFree(cursor);
+    SqlFieldsFree(cursor->fields);
+    cursor->fields = NULL;
     SqlReadingClose(&cursor->reading);
     EtwFree(cursor->source);
     cursor->source = NULL;
@@ -329,10 +372,10 @@ static void takeTime(SqlFilter *filter, sqlite3_value *arg, char use)
     }
 }
 
-static void takeCondition(SqlCursor *cursor, const SqlColumn *column, char use, sqlite3_value *arg)
+static void takeCondition(SqlCursor *cursor, SqlBound bound, char use, sqlite3_value *arg)
 {
     SqlFilter *filter = &cursor->reading.filter;
-    switch (column->bound) {
+    switch (bound) {
     case SQL_TIME:
         takeTime(filter, arg, use);
         break;
@@ -393,19 +436,19 @@ static int filterRows(
     const SqlVtab *vtab = (const SqlVtab *)base->pVtab;
     SqlReading *reading = &cursor->reading;
     closeReading(cursor);
-    for (int i = 0; i < vtab->table->columnCount; i++) {
-        bool used = i >= 31 || (((unsigned)idxNum >> i) & 1) != 0;
-        reading->names |= used && vtab->table->columns[i].named;
-    }
+    reading->names = (idxNum & PLAN_NAMES) != 0;
     const SqlMaker *maker = vtab->table->maker;
     reading->names |= maker != NULL && maker->named;
     reading->stacks = maker != NULL && maker->stacks;
     for (int i = 0; i < argc; i++) {
-        const SqlColumn *column = columnAt(vtab->table, idxStr[2 * i] - 1);
-        reading->names |= column->named;
-        takeCondition(cursor, column, idxStr[2 * i + 1], argv[i]);
+        SqlBound bound = (SqlBound)(idxStr[2 * i] - 'a');
+        reading->names |= bound == SQL_PID || bound == SQL_TID;
+        takeCondition(cursor, bound, idxStr[2 * i + 1], argv[i]);
     }
-    reading->warnings = vtab->warnings;
+    if (vtab->event != NULL) {
+        SqlEventTableFilter(vtab->event, &reading->filter);
+    }
+    reading->connection = vtab->connection;
     reading->traces = vtab->traceCount > 0 ? vtab->traces : &cursor->source;
     reading->traceCount = vtab->traceCount > 0 ? vtab->traceCount : cursor->source != NULL;
     if (reading->traceCount == 0) {
@@ -455,16 +498,27 @@ static const sqlite3_module tableModule = {
 static void freeModule(void *data)
 {
     SqlModule *module = data;
-    SqlWarningsRelease(module->warnings);
+    SqlConnectionRelease(module->connection);
     EtwFree(module);
 }
 
-int SqlTableRegister(
-        sqlite3 *db, const char *name, const SqlTable *table, bool check, SqlWarnings *warnings)
+static int registerModule(
+        sqlite3 *db, const char *name, const sqlite3_module *methods, SqlModule from)
 {
     SqlModule *module = EtwAlloc(sizeof *module);
-    *module = (SqlModule){table, check, warnings};
-    warnings->users++;
-    return sqlite3_create_module_v2(
-            db, name, check ? &tableModule : &functionModule, module, freeModule);
+    *module = from;
+    module->connection->users++;
+    return sqlite3_create_module_v2(db, name, methods, module, freeModule);
+}
+
+int SqlTableRegister(
+        sqlite3 *db, const char *name, const SqlTable *table, bool check, SqlConnection *connection)
+{
+    return registerModule(db, name, check ? &tableModule : &functionModule,
+            (SqlModule){table, check, connection});
+}
+
+int SqlEventRegister(sqlite3 *db, SqlConnection *connection)
+{
+    return registerModule(db, "etw_event", &tableModule, (SqlModule){NULL, false, connection});
 }

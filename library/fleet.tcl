@@ -5,7 +5,7 @@
 
 namespace eval ::etw::fleet {
     # Option -> default.
-    variable defaults {-by {} -factor 2 -format list -from {} -host {} -limit {} -mincalls 10 -passwordfile {} -proc {} -since {} -until {}}
+    variable defaults {-by {} -cafile {} -factor 2 -format list -from {} -host {} -limit {} -mincalls 10 -passwordfile {} -proc {} -since {} -until {}}
     # Question -> columns of its rows. Kinds: text; count; ns, a duration; time; number; json.
     variable columns {
         calls {proc text hosts count calls count total ns self ns wait ns min ns p50 ns p99 ns max ns errors count}

@@ -17,7 +17,7 @@
 namespace eval ::etw::load {
     variable dir [file join [file dirname [file normalize [info script]]] load]
     # Option -> default.
-    variable defaults {-host {} -index {} -passwordfile {} -progress {} -replace 0}
+    variable defaults {-cafile {} -host {} -index {} -passwordfile {} -progress {} -replace 0}
     # %J is replaced by the type of a payload.
     variable tables {
         {CREATE TABLE IF NOT EXISTS etw_files (id BIGINT PRIMARY KEY, host TEXT NOT NULL, session TEXT NOT NULL,
@@ -137,7 +137,7 @@ proc ::etw::load::Computer {source} {
     return [::info hostname]
 }
 
-# An object that accesses the database that a user names (load/target.tcl). ACCESS: a dict that may have -passwordfile.
+# An object that accesses the database that a user names (load/target.tcl). ACCESS: a dict that may have -passwordfile and -cafile.
 proc ::etw::load::Open {database {access {}}} {
     variable databases
     set target [Target $database $access]

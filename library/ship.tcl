@@ -8,7 +8,7 @@
 
 namespace eval ::etw::ship {
     # Option -> default.
-    variable defaults {-delete 0 -host {} -interval 1000 -once 0 -passwordfile {} -progress {} -redact {} -spool 0 -to {}}
+    variable defaults {-cafile {} -delete 0 -host {} -interval 1000 -once 0 -passwordfile {} -progress {} -redact {} -spool 0 -to {}}
     # Milliseconds to the next attempt after the first failure, and at most.
     variable backoff {500 60000}
     # A file that no session of this user writes to and that was not closed is complete when it has not grown for so many seconds.
@@ -259,7 +259,7 @@ proc ::etw::ship::Options {job} {
 }
 
 proc ::etw::ship::Database {job} {
-    return [::etw::load::Open [dict get $job to] [list -passwordfile [dict get $job passwordfile]]]
+    return [::etw::load::Open [dict get $job to] [list -cafile [dict get $job cafile] -passwordfile [dict get $job passwordfile]]]
 }
 
 # Load a trace, or what remains of it without the fields to be masked. Returns the result of the load.

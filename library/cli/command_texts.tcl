@@ -113,6 +113,7 @@ namespace eval ::etw::cli {
             -weight {time|count|wait|sample|offcpu {folded and flamegraph: use the time in calls, the number of calls, their time off the CPU, the CPU time by samples, or the time off the CPU by the stacks of context switches as the width. Default: time, of a trace without calls sample.}}
         }
         load {
+            -cafile {FILE {clickhouses://: trust the authorities whose certificates are in this file. Default: those that this machine trusts.}}
             -host {NAME {Store this name as the host of the traces. Default: the computer that the trace names, otherwise this machine.}}
             -index {FIELD,... {Create an index for searches by these fields of payloads. PostgreSQL: * is an index of all fields. Not for ClickHouse.}}
             -passwordfile {FILE {Read the password for ClickHouse or PostgreSQL from the first line of this file, which only its owner may read.}}
@@ -121,6 +122,7 @@ namespace eval ::etw::cli {
         fleet {
             -from {DATABASE {Ask this database: clickhouse://USER@HOST:8123/DATABASE, or one of PostgreSQL.}}
             -by {COLUMN {Order by self, total, wait, max, p99, calls or errors; diff: by excess or factor. Default: self, excess.}}
+            -cafile {FILE {clickhouses://: trust the authorities whose certificates are in this file. Default: those that this machine trusts.}}
             -factor {N {diff: list procs whose mean duration on a host differs by this factor. Default: 2.}}
             -mincalls {N {diff: compare procs with at least this number of calls. Default: 10.}}
             -format {list|text|csv|json {Select the format. Default: text.}}
@@ -133,6 +135,7 @@ namespace eval ::etw::cli {
         }
         ship {
             -to {DATABASE {Send the traces there: clickhouse://USER@HOST:8123/DATABASE, or a database of "etw load".}}
+            -cafile {FILE {clickhouses://: trust the authorities whose certificates are in this file. Default: those that this machine trusts.}}
             -delete {{} {Delete files that the database has. Default: keep them.}}
             -host {NAME {Store this name as the host of the traces. Default: the computer that the trace names, otherwise this machine.}}
             -interval {MS {Look for new files after this number of milliseconds. Default: 1000.}}

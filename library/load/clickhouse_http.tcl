@@ -11,13 +11,15 @@ namespace eval ::etw::load {
 }
 
 oo::class create ::etw::load::ClickhouseServer {
-    # Beginning of all URLs, the database, headers, whether bodies are compressed, and milliseconds until an answer is given up.
-    variable base database headers compress timeout version
+    # Beginning of all URLs, the database, headers, whether bodies are compressed, milliseconds until an answer is given up, the
+    # version of the server, and options for the authorities of its certificate.
+    variable base database headers compress timeout version authorities
 
     # TARGET is that of ::etw::load::Target.
     constructor {target {wait 600000}} {
         dict with target {}
-        my Packages $scheme
+        set authorities {}
+        my Packages $scheme $cafile
         set base [expr {$scheme eq "clickhouses" ? "etwhttps" : "http"}]://$host:$port/
         set credentials [encoding convertto utf-8 $user:$password]
         set headers [list Authorization "Basic [binary encode base64 $credentials]"]
@@ -26,20 +28,19 @@ oo::class create ::etw::load::ClickhouseServer {
         set timeout $wait
     }
 
-    method Packages {scheme} {
+    # Its own scheme: what the program has registered for https stays.
+    method Packages {scheme cafile} {
         if {[catch {package require http 2.7} message]} {
             return -level 2 -code error -errorcode {ETW UNSUPPORTED PACKAGE http} "ClickHouse needs Tcl's package http: $message"
         }
         if {$scheme ne "clickhouses"} {
             return
         }
+        set authorities [::etw::load::TlsAuthorities $cafile]
         if {[catch {package require tls 1.7} message]} {
             return -level 2 -code error -errorcode {ETW UNSUPPORTED PACKAGE tls} \
                 "clickhouses:// needs the package tls (Debian and Ubuntu: tcl-tls): $message"
         }
-        # Its own scheme: what the program has registered for https stays. Certificates are verified.
-        set authorities [expr {[::info exists ::env(SSL_CERT_FILE)] ? [list -cafile $::env(SSL_CERT_FILE)] : {-cadir /etc/ssl/certs}}]
-        ::http::register etwhttps 8443 [list ::tls::socket -autoservername 1 -request 1 -require 1 {*}$authorities]
     }
 
     # Send SQL; returns rows, each a list of texts. NULL is an empty text.
@@ -69,11 +70,14 @@ oo::class create ::etw::load::ClickhouseServer {
             set body [zlib gzip $body -level 1]
             lappend send Content-Encoding gzip
         }
+        if {$authorities ne ""} {
+            ::http::register etwhttps 8443 [list ::etw::load::TlsSocket $authorities]
+        }
         if {[catch {
             ::http::geturl $base?[::http::formatQuery {*}$parameters] -query $body -type application/octet-stream \
                 -headers $send -timeout $timeout -binary 1
-        } token]} {
-            my Unreachable $token
+        } token how]} {
+            my Unreachable $token [dict get $how -errorcode]
         }
         try {
             switch -- [::http::status $token] {
@@ -90,8 +94,11 @@ oo::class create ::etw::load::ClickhouseServer {
             ::http::cleanup $token
         }
     }
-    method Unreachable {reason} {
-        return -level 2 -code error -errorcode {ETW IO DATABASE CONNECTION} "ClickHouse at [string map {etwhttps https} $base]: [string trim $reason]"
+    method Unreachable {reason {code {}}} {
+        if {$code ne {ETW IO DATABASE CERTIFICATE}} {
+            set code {ETW IO DATABASE CONNECTION}
+        }
+        return -level 2 -code error -errorcode $code "ClickHouse at [string map {etwhttps https} $base]: [string trim $reason]"
     }
     method Refused {status answer} {
         set code $status

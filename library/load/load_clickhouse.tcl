@@ -3,7 +3,7 @@
 #	etw load into ClickHouse. clickhouse_schema.tcl explains how a load counts as a whole or not at all.
 
 apply {dir {
-    foreach part {clickhouse_http clickhouse_schema} {
+    foreach part {tls_socket clickhouse_http clickhouse_schema} {
         uplevel #0 [list source [file join $dir $part.tcl]]
     }
 }} [file dirname [file normalize [info script]]]

@@ -16,9 +16,9 @@ namespace eval ::etw::load {
 # What DATABASE names, a dict: kind (the name of the class), given (1 if DATABASE contains a password), and
 #   Sqlite	path
 #   Postgres	connection (the conninfo string or URL without the password), password
-#   Clickhouse	scheme, user, password, host, port, database
+#   Clickhouse	scheme, user, password, host, port, database, cafile
 #   Tdbc	connection
-# ACCESS is a dict that may have the option -passwordfile.
+# ACCESS is a dict that may have the options -passwordfile and -cafile.
 proc ::etw::load::Target {database {access {}}} {
     set scheme {}
     if {[regexp {^([A-Za-z][A-Za-z0-9+.-]+):(//)?} $database start scheme slashes]} {
@@ -42,7 +42,22 @@ proc ::etw::load::Target {database {access {}}} {
     } else {
         set target [dict create kind Sqlite path $database]
     }
-    return [AddPassword $target $access]
+    return [AddPassword [AddAuthority $target [expr {[dict exists $access -cafile] ? [dict get $access -cafile] : {}}]] $access]
+}
+
+# The file with the certificates of authorities must be readable, and mean something for this database.
+proc ::etw::load::AddAuthority {target file} {
+    if {$file ne "" && (![dict exists $target scheme] || [dict get $target scheme] ne "clickhouses")} {
+        return -code error -errorcode {ETW UNSUPPORTED OPTION -cafile} "\"-cafile\" is for clickhouses:// (HTTPS): change the URL. For PostgreSQL, write\
+            sslmode=verify-full and sslrootcert=FILE into the conninfo string or the URL"
+    }
+    if {$file ne ""} {
+        if {[catch {::etw::lib::OpenFile $file} chan] || [catch {gets $chan}]} {
+            return -code error -errorcode [list ETW IO CERTIFICATE $file] "the file of -cafile cannot be read: $chan"
+        }
+        close $chan
+    }
+    return [dict replace $target cafile $file]
 }
 
 # Find the password in the name, in the file of -passwordfile, or, for ClickHouse, in the environment.

@@ -95,11 +95,11 @@ typedef struct EtwReadCommand {
     ROW("cover", "etw_cover", NULL, "-dir -files -format -from -last -line -pid -schema -to",                \
         "show which lines of scripts were executed")                                                \
     ROW("diff", "etw_diff", etwDiffOptions, "", "compare two traces, or the runs of two programs")                                     \
-    ROW("fleet", "etw_fleet", NULL, "-by -factor -format -from -host -limit -mincalls -passwordfile -proc -since -until",       \
+    ROW("fleet", "etw_fleet", NULL, "-by -cafile -factor -format -from -host -limit -mincalls -passwordfile -proc -since -until",       \
         "answer questions about all hosts in a database")                                           \
-    ROW("load", "etw_load", NULL, "-event -from -host -index -last -limit -passwordfile -pid -progress -provider -replace -schema -to -where",       \
+    ROW("load", "etw_load", NULL, "-cafile -event -from -host -index -last -limit -passwordfile -pid -progress -provider -replace -schema -to -where",       \
         "load traces into a database")                                                              \
-    ROW("ship", "etw_ship", NULL, "-delete -event -host -interval -level -once -passwordfile -progress -provider -redact -spool -to -where",       \
+    ROW("ship", "etw_ship", NULL, "-cafile -delete -event -host -interval -level -once -passwordfile -progress -provider -redact -spool -to -where",       \
         "send traces to a database as they are written")                                            \
     ROW("sql", "etw_sql", NULL, "-format -output -schema", "query traces in SQL, in place")                    \
     ROW("timeline", "etw_timeline", etwTimelineOptions, "", "arrange a trace in lanes and boxes, for a viewer") \

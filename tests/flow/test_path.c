@@ -355,6 +355,33 @@ static void results(void)
     finishPath();
 }
 
+/* Of any number of begin events, the latest that leads to the end: the later ones are of threads that have nothing to do with it. */
+static void manyBegins(void)
+{
+    enum { MANY = 1000 };
+    beginPath();
+    call(0, 2, READ);
+    sleeps(1, 2);
+    begins = true;
+    event(5, 1);
+    begins = true;
+    event(10, 1);
+    wakes(20, 1, 2);
+    resumes(30, 2);
+    for (int i = 0; i < MANY; i++) {
+        begins = true;
+        event(31 + i, 3 + (uint32_t)i % 3);
+        if (i % 2 == 0) {
+            begins = true;
+            event(31 + i, 1);
+        }
+    }
+    ends = true;
+    event(31 + MANY, 2);
+    FIND("10-20 1 run; 20-30 2 ready; 30-1031 2 run");
+    finishPath();
+}
+
 /* Whatever the events are, the path ends and its segments add up. */
 static void anyEvents(void)
 {
@@ -414,6 +441,7 @@ int main(int argc, char **argv)
     CHECK_RUN(queues);
     CHECK_RUN(otherWaits);
     CHECK_RUN(results);
+    CHECK_RUN(manyBegins);
     CHECK_RUN(anyEvents);
     return CHECK_DONE();
 }

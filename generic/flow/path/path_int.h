@@ -62,6 +62,7 @@ typedef struct PathThread {
     size_t depth, stackCapacity;
     /* Of the search: from when on the begin event can have had an effect on the thread; INT64_MAX: never. */
     int64_t reached;
+    int64_t leads; /* until when the thread can have had an effect on the end; INT64_MIN: never */
 } PathThread;
 
 /* A wait that another thread has ended. */

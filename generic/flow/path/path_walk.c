@@ -38,23 +38,38 @@ static int fitOf(const EtwPath *p, const PathPointRef *begin)
     return active ? 2 : begin->thread == p->end.thread;
 }
 
-/* The latest of the best ones that leads to the end; NULL: none, of so many that were tried. */
-static const PathPointRef *findBegin(EtwPath *p)
+/*
+ * For each thread, the latest time from which on what it does can have had an effect on the end: the wake-ups backwards, in
+ * one pass. A begin event leads to the end if it is not later.
+ */
+static void computeLeads(EtwPath *p)
 {
-    enum { TRIED = 200 };
-    int tried = 0;
-    for (int fit = 2; fit >= 0; fit--) {
-        for (size_t i = p->beginCount; i-- > 0 && tried < TRIED;) {
-            const PathPointRef *begin = &p->begins[i];
-            if (begin->time <= p->end.time && fitOf(p, begin) == fit) {
-                tried++;
-                if (leads(p, begin)) {
-                    return begin;
-                }
-            }
+    for (PathThread *t = p->first; t != NULL; t = t->next) {
+        t->leads = INT64_MIN;
+    }
+    p->end.thread->leads = p->end.time;
+    for (size_t i = p->edgeCount; i-- > 0;) {
+        const PathThread *t = p->edges[i].thread;
+        const PathOff *off = &t->offs[p->edges[i].index];
+        if (off->ready <= t->leads && off->ready > off->by->leads) {
+            off->by->leads = off->ready;
         }
     }
-    return NULL;
+}
+
+/* The latest of the best ones that leads to the end, with what it reaches; NULL: none. */
+static const PathPointRef *findBegin(EtwPath *p)
+{
+    const PathPointRef *found = NULL;
+    computeLeads(p);
+    for (size_t i = p->beginCount; i-- > 0;) {
+        const PathPointRef *begin = &p->begins[i];
+        if (begin->time <= p->end.time && begin->time <= begin->thread->leads &&
+                (found == NULL || fitOf(p, begin) > fitOf(p, found))) {
+            found = begin;
+        }
+    }
+    return found != NULL && leads(p, found) ? found : NULL;
 }
 
 /* ---- Segments --------------------------------------------------------------------------------------- */

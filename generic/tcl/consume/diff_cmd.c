@@ -257,29 +257,107 @@ static Tcl_Obj *numberObj(double value)
                    : Tcl_NewDoubleObj(value);
 }
 
-static Tcl_Obj *rowObj(const EtwCompareRow *row)
+/* Objects that rows share: names and keys by their address, as the comparison stores each once; paths by their row. */
+typedef struct Shared {
+    EtwTable objects;
+    Tcl_Obj *zero, *nothing; /* nothing: the values of a side that has none */
+} Shared;
+
+typedef struct SharedObj {
+    EtwTableNode node;
+    const void *of;
+    Tcl_Obj *obj;
+} SharedObj;
+
+static SharedObj *findShared(const Shared *s, const void *of)
+{
+    SharedObj *found = (SharedObj *)EtwTableFirst(&s->objects, EtwHashPointer(of));
+    while (found != NULL && found->of != of) {
+        found = (SharedObj *)found->node.next;
+    }
+    return found;
+}
+
+static Tcl_Obj *share(Shared *s, const void *of, Tcl_Obj *obj)
+{
+    SharedObj *added = EtwAlloc(sizeof *added);
+    added->of = of;
+    added->obj = obj;
+    Tcl_IncrRefCount(obj);
+    EtwTableAdd(&s->objects, &added->node, EtwHashPointer(of));
+    return obj;
+}
+
+static void freeShared(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    Tcl_DecrRefCount(((SharedObj *)node)->obj);
+    EtwFree(node);
+}
+
+static Tcl_Obj *sharedText(Shared *s, const char *text)
+{
+    const SharedObj *found = findShared(s, text);
+    return found != NULL ? found->obj : share(s, text, EtwStringObj(text));
+}
+
+static void put(Shared *s, Tcl_Obj *dict, const char *key, Tcl_Obj *value)
+{
+    Tcl_DictObjPut(NULL, dict, sharedText(s, key), value);
+}
+
+/* The names of calls to the row; NULL: none. */
+static Tcl_Obj *sharedPath(Shared *s, const EtwCompareRow *row)
+{
+    const SharedObj *found = findShared(s, row);
+    int count = row != NULL ? row->level : 0;
+    if (found != NULL) {
+        return found->obj;
+    }
+    Tcl_Obj **names = EtwAlloc(((size_t)count + 1) * sizeof(Tcl_Obj *));
+    for (const EtwCompareRow *at = row; at != NULL; at = at->parent) {
+        names[at->level - 1] = sharedText(s, at->who);
+    }
+    Tcl_Obj *path = share(s, row, Tcl_NewListObj(count, names));
+    EtwFree(names);
+    return path;
+}
+
+static Tcl_Obj *valuesObj(Shared *s, const EtwCompareRow *row, int side)
+{
+    Tcl_Obj *values = Tcl_NewDictObj();
+    bool any = false;
+    for (int m = 0; m < ETW_MEASURES; m++) {
+        double median = row->sides[side][m].median;
+        any = any || median != 0;
+        put(s, values, etwMeasureNames[m], median != 0 ? numberObj(median) : s->zero);
+    }
+    if (any) {
+        return values;
+    }
+    if (s->nothing == NULL) {
+        s->nothing = values;
+        Tcl_IncrRefCount(values);
+    } else {
+        Tcl_DecrRefCount(values);
+    }
+    return s->nothing;
+}
+
+static Tcl_Obj *rowObj(Shared *s, const EtwCompareRow *row)
 {
     static const char *const sideNames[] = {"a", "b"};
-    Tcl_Obj *dict = Tcl_NewDictObj(), *path = Tcl_NewListObj(0, NULL);
-    const EtwCompareRow *at = row->table == ETW_COMPARE_PATHS ? row : row->parent;
+    Tcl_Obj *dict = Tcl_NewDictObj();
 
-    for (; at != NULL; at = at->parent) {
-        Tcl_Obj *name = EtwStringObj(at->who);
-        Tcl_ListObjReplace(NULL, path, 0, 0, 1, &name);
-    }
-    EtwPut(dict, "who", EtwStringObj(row->who));
-    EtwPut(dict, "path", path);
-    EtwPut(dict, "kind", EtwStringObj(row->kind));
-    EtwPut(dict, "what", EtwStringObj(row->what));
+    put(s, dict, "who", sharedText(s, row->who));
+    put(s, dict, "path", sharedPath(s, row->table == ETW_COMPARE_PATHS ? row : row->parent));
+    put(s, dict, "kind", sharedText(s, row->kind));
+    put(s, dict, "what", sharedText(s, row->what));
     for (int side = 0; side < ETW_SIDES; side++) {
-        Tcl_Obj *values = Tcl_NewDictObj();
-        for (int m = 0; m < ETW_MEASURES; m++) {
-            EtwPut(values, etwMeasureNames[m], numberObj(row->sides[side][m].median));
-        }
-        EtwPut(dict, sideNames[side], values);
+        put(s, dict, sideNames[side], valuesObj(s, row, side));
     }
-    EtwPut(dict, "times", EtwStringObj(etwConfidenceNames[row->times]));
-    EtwPut(dict, "counts", EtwStringObj(etwConfidenceNames[row->counts]));
+    put(s, dict, "times", sharedText(s, etwConfidenceNames[row->times]));
+    put(s, dict, "counts", sharedText(s, etwConfidenceNames[row->counts]));
     return dict;
 }
 
@@ -287,7 +365,9 @@ static Tcl_Obj *rowObj(const EtwCompareRow *row)
 static Tcl_Obj *listResult(const DiffReading *o)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
+    Shared shared = {.zero = Tcl_NewWideIntObj(0)};
 
+    Tcl_IncrRefCount(shared.zero);
     for (int table = 0; table < ETW_COMPARE_TABLES; table++) {
         size_t count, hidden, same;
         if (!(o->view.tables >> table & 1)) {
@@ -297,10 +377,15 @@ static Tcl_Obj *listResult(const DiffReading *o)
                 o->compare, (EtwCompareTable)table, &o->view, &count, &hidden, &same);
         Tcl_Obj *list = Tcl_NewListObj(0, NULL);
         for (size_t i = 0; i < count; i++) {
-            Tcl_ListObjAppendElement(NULL, list, rowObj(rows[i]));
+            Tcl_ListObjAppendElement(NULL, list, rowObj(&shared, rows[i]));
         }
         EtwFree(rows);
         EtwPut(dict, etwCompareTableNames[table], list);
+    }
+    EtwTableFree(&shared.objects, freeShared);
+    Tcl_DecrRefCount(shared.zero);
+    if (shared.nothing != NULL) {
+        Tcl_DecrRefCount(shared.nothing);
     }
     EtwPut(dict, "lost",
             EtwUint64Obj(EtwCompareFactsOf(o->compare, ETW_SIDE_A)->lost +

@@ -103,7 +103,8 @@ static void onValue(void *ctx, const EtwField *field, const EtwValue *value)
     Slot *slot = &p->slots[field - p->schema->fields];
     *slot = (Slot){.used = true, .v = value->u, .null = value->kind == ETW_V_NULL};
     if (value->kind == ETW_V_NULL) {
-        slot->type = ETW_PQ_TEXT;
+        slot->type =
+                ETW_PQ_TEXT; /* an absent SID, which is a text; other types of NULL have no values */
     } else if (field->map != NULL || (EtwValueIsText(field, value) && !isAddress(field, value))) {
         takeText(p, slot, field, value);
     } else if (value->kind == ETW_V_DOUBLE) {

@@ -413,7 +413,8 @@ static Handler *ownHandler(const Interp *iPtr)
 static bool armItem(Item *item)
 {
     Interp *iPtr = item->iPtr;
-    if (!item->usable || item->done || item->armed || item->handler == NULL || !isAlive(item)) {
+    if (!item->usable || item->done || item->armed || item->handler == NULL || !isAlive(item) ||
+            (iPtr->flags & SAFE_INTERP)) {
         return false;
     }
     Handler *own = ownHandler(iPtr);

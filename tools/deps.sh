@@ -12,7 +12,7 @@ build="tcl-dev tcl tcllib tcl-thread autoconf make gcc libc6-dev pkg-config
 test="golang-go g++ relacy-dev clang llvm clang-format libclang-rt-dev tk xvfb gcc-mingw-w64-x86-64 gcc-mingw-w64-i686 libz-mingw-w64-dev
     wine wine64 zip unzip xz-utils zstd patch systemtap-sdt-dev binutils
     zsh lintian chromium libsqlite3-dev libsqlite3-tcl libxml2-utils lcov postgresql sqlite3 tcl8.6-tdbc-postgres tcl8.6-tdbc-sqlite3 tkcon tshark
-    clickhouse-server strace tcl-tls openssl"
+    clickhouse-server strace tcl-tls openssl protobuf-compiler"
 bench="lttng-tools liblttng-ust-dev babeltrace2 linux-perf"
 
 case ${1:-build} in

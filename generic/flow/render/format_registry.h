@@ -42,6 +42,9 @@
         "a flame graph as one SVG picture", ETW_FILE_TEXT, ETW_SHOWS_CALLS)                        \
     ROW(PARQUET, "parquet", etwSinkParquet, ".parquet", "",                                        \
         "columns for DuckDB, Spark, pandas and other analytics", ETW_FILE_BYTES, NULL)             \
+    ROW(PERFETTO, "perfetto", etwSinkPerfetto, ".pftrace .perfetto-trace", "",                     \
+        "Perfetto's trace of packets, for ui.perfetto.dev and trace_processor", ETW_FILE_BYTES,    \
+        NULL)                                                                                      \
     ROW(PPROF, "pprof", etwSinkPprof, ".pb.gz .pprof", "", "a profile for pprof and Go's tools",   \
         ETW_FILE_BYTES, ETW_SHOWS_CALLS)                                                           \
     ROW(SPEEDSCOPE, "speedscope", etwSinkSpeedscope, ".speedscope.json", "-title",                 \

@@ -50,7 +50,9 @@ static void testKept(void)
             "/usr/lib/a-Header.h", "/usr/lib/libz.so.1.2.13", "/etc/passwd", "mailto:joe@host",
             "http://host:8080/a@b", "http://[::a]:80/", "-u http://host/", "compass: north",
             "nginx:latest@sha256:abc", "-tokenfile x", "cookie jar", "my authorization check",
-            "a?monkey=1", "token:", "password", "12:30 at noon", "::a::b@c"};
+            "a?monkey=1", "/tmp/myBigFileName", "/tmp/HTTPServerLog", "/tmp/report2024final",
+            "/tmp/tmpdownloader", "/tmp/sub/iPhone12Log", "token:", "password", "12:30 at noon",
+            "::a::b@c"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         CHECK_STR(normalized(names[i]), names[i]);
     }
@@ -73,7 +75,10 @@ static void testTemporaryNames(void)
             {"/tmp/tmpf8aBcDe", "/tmp/tmpf#"},
             /* mktemp of a shell, Python, fileutil::tempfile of tcllib */
             {"/tmp/x.Q8rT5k2xWz", "/tmp/x.#"}, {"/tmp/tmpk_3x_9ab", "/tmp/tmp#"},
-            {"/tmp/k3x9abq1z7", "/tmp/#"},
+            {"/tmp/k3x9abq1z7", "/tmp/#"}, {"/tmp/foo07O0uR30wt", "/tmp/foo#"},
+            {"/tmp/fooMTqBDm6FOs", "/tmp/foo#"},
+            {"/tmp/tmp9iRfxbLnAm/o/x.csv", "/tmp/tmp#/o/x.csv"},
+            {"/tmp/tmp5hfEEDOdKM/", "/tmp/tmp#/"},
             /* a new version beside the old one, of programs that replace a file */
             {"/etc/app/conf.json.Xa8dfQ", "/etc/app/conf.json.#"}};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {

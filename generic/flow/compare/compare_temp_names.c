@@ -35,8 +35,8 @@ static const char *componentOf(const char *start, const char *at)
     return NULL;
 }
 
-/* Whether a directory for temporary files is among those in front of the component. */
-static bool isInTempDir(const char *start, const char *component)
+/* Whether a directory for temporary files is among those in front of the component. direct: the one that it is in. */
+static bool isInTempDir(const char *start, const char *component, bool direct)
 {
     static const char *const dirs[] = {"tmp", "temp", "shm"};
     enum { FAR = 512 };
@@ -53,6 +53,9 @@ static bool isInTempDir(const char *start, const char *component)
             if (k == size) {
                 return true;
             }
+        }
+        if (direct) {
+            return false;
         }
         end = at - 1;
     }
@@ -93,6 +96,24 @@ static bool isNoWord(const char *at, size_t size, Shape s)
     return s.counts[1] != size && !capitalized && !numbered;
 }
 
+/*
+ * Words in a row: myBigFile, HTTPServer, testRun3. They have at least two lower-case letters each, or are capitals. Of ten random
+ * characters 5 in 100 are so.
+ */
+static bool isWords(const char *at, size_t size)
+{
+    for (size_t i = 0, end; i < size; i = end) {
+        for (end = i + 1; end < size && classOf(at[end]) == classOf(at[i]); end++) {
+        }
+        bool one = end == i + 1;
+        if (one && ((classOf(at[i]) == 1) || (classOf(at[i]) == 0 && i > 0 && end < size) ||
+                           (classOf(at[i]) == 2 && (end == size || classOf(at[end]) != 1)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether the random part may end there: a component or its extension. */
 static bool endsPart(Rest r, size_t size)
 {
@@ -110,8 +131,9 @@ static size_t matchPrefixed(const char *start, Rest r, size_t *keepPtr)
     } temps[] = {{"tcl_", 6, 6, isTempChar, false}, {"tmp.", 6, 10, isTempChar, false},
             {"tmp_", 6, 10, isTempChar, false}, {"tmp", 8, 8, isTempOrUnderscore, false},
             {"temp.", 6, 10, isTempChar, false}, {"TCL", 3, 12, isTempChar, false},
-            {"tmpf", 6, 6, isTempChar, true}, {"file", 6, 6, isTempChar, true},
-            {"", 10, 10, isTempChar, true}};
+            {"tmp", 10, 10, isTempChar, true}, {"tmpf", 6, 6, isTempChar, true},
+            {"file", 6, 6, isTempChar, true}, {"", 10, 10, isTempChar, true}};
+    enum { GLUED = 10 };
     for (size_t i = 0; i < sizeof temps / sizeof *temps; i++) {
         size_t size = strlen(temps[i].prefix);
         if (!EtwRestBegins(r, temps[i].prefix)) {
@@ -125,12 +147,19 @@ static size_t matchPrefixed(const char *start, Rest r, size_t *keepPtr)
         }
         Shape shape = shapeOf(rest.at, random);
         if (temps[i].picky &&
-                !(isInTempDir(start, r.at) && endsPart(rest, random) &&
+                !(isInTempDir(start, r.at, false) && endsPart(rest, random) &&
                         (size > 0 ? isNoWord(rest.at, random, shape) : isScrambled(shape)))) {
             continue;
         }
         *keepPtr = size;
         return size + random;
+    }
+    /* of fileutil::tempfile: a prefix and ten characters, with nothing between them */
+    size_t whole = EtwRestSpan(r, isTempChar);
+    if (whole > GLUED && endsPart(r, whole) && isInTempDir(start, r.at, true) &&
+            !isWords(r.at, whole)) {
+        *keepPtr = whole - GLUED;
+        return whole;
     }
     return 0;
 }
@@ -154,9 +183,9 @@ size_t EtwMatchTempName(const char *start, Rest r, size_t *keepPtr)
     }
     bool random = isScrambled(shape);
     if (!random && size == 6) {
-        random = isNoWord(r.at, size, shape) && isInTempDir(start, component);
+        random = isNoWord(r.at, size, shape) && isInTempDir(start, component, false);
     } else if (random && size != 6) {
-        random = isInTempDir(start, component);
+        random = isInTempDir(start, component, false);
     }
     return random ? size : 0;
 }

@@ -34,6 +34,8 @@
                 set ::etw::lib::attachedSample 1
             }
             # Interpreters that are created from now on, also in new threads, find init.tcl of this directory, which does the same.
+            # An interpreter that is itself being created has no tcl_library yet.
+            set library [expr {[info exists ::tcl_library] ? [list library $::tcl_library] : {}}]
             ::etw::lib::newInterps [format {catch {
                 namespace eval ::etw::lib {}
                 set ::etw::lib::attachHow %1$s
@@ -43,7 +45,7 @@
                 if {[file readable [file join %2$s init.tcl]]} {
                     set ::tcl_library %2$s
                 }
-            }} [list [dict create {*}$how library $::tcl_library]] [list [file join [dict get $how package] library shim]]]
+            }} [list [dict merge $how $library]] [list [file join [dict get $how package] library shim]]]
         } else {
             if {[llength [info commands ::etw::lib::newInterps]]} {
                 ::etw::lib::newInterps {}

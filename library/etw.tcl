@@ -61,12 +61,12 @@ proc ::etw::lib::record {file args} {
 proc ::etw::lib::RecordOptions {given} {
     set known {
         -args -buffers -buffersize -compress -interval -kernel -keywords -lossless -maxlen -maxsize -mode -pids -provider -redact -script -source
-        -stacks -stats -steps
+        -stacks -stats -steps -unwind
     }
     set options [Options $known $given {-enable -provider}]
     foreach {name needs} {
         -args -script -keywords -script -maxlen -script -redact -script -source -script -steps -script -interval -kernel -pids -kernel
-        -stacks -kernel
+        -stacks -kernel -unwind -kernel
     } {
         if {[dict exists $options $name] && ![dict exists $options $needs]} {
             return -code error -errorcode [list ETW ARG MISSING $needs] \
@@ -105,7 +105,7 @@ proc ::etw::lib::RecordEnable {session options} {
         }
     }
     if {[dict exists $options -kernel]} {
-        ::etw enable $session kernel [dict get $options -kernel] {*}[Given $options {-interval -pids -stacks}]
+        ::etw enable $session kernel [dict get $options -kernel] {*}[Given $options {-interval -pids -stacks -unwind}]
     }
     if {[dict exists $options -script]} {
         ::etw enable $session Tcl-Script {*}[expr {[dict exists $options -keywords] ? [list -any [dict get $options -keywords]] : {}}]

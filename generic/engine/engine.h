@@ -247,14 +247,21 @@ void EtwProviderList(bool (*visit)(void *ctx, const EtwProviderInfo *info), void
 
 /* ---- Kernel events of a session (engine/kernel_events.h) -------------------------------------------- */
 
+/* How the stack of an event is found; a later one replaces an earlier one. */
+typedef enum EtwStackKind {
+    ETW_STACKS_NONE,
+    ETW_STACKS_FRAMES, /* by frame pointers, in the kernel */
+    ETW_STACKS_COPIES /* callers in user mode by call frame information, from a copy of the stack */
+} EtwStackKind;
+
 typedef struct EtwKernelEnable {
     const char *const *groups; /* portable names (process tcpip ...) or linux:SYSTEM:EVENT */
     int groupCount;
     const uint32_t *pids; /* NULL: this process and its children */
     int pidCount;
     bool allPids;
-    bool stacks;       /* each event with the stack that led to it */
-    uint32_t interval; /* of group profile: CPU time between samples in us; 0: 1000 */
+    EtwStackKind stacks; /* each event with the stack that led to it */
+    uint32_t interval;   /* of group profile: CPU time between samples in us; 0: 1000 */
     const char *const
             *counters; /* system engine: their values with each event; by Windows' names */
     int counterCount;  /* 0: none */

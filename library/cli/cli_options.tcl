@@ -27,6 +27,7 @@ namespace eval ::etw::cli {
             {pids {} PID,...|all {Select the processes whose kernel events are recorded. Default: the program and those that it starts.}}
             {allpids a {} {Record the kernel events of all processes, and the scripts and providers of all programs of this user: --pids all --scope all. With -N, scripts are left out.}}
             {stacks {} {} {Record the stack of each kernel event.}}
+            {unwind {} fp|dwarf {Record stacks whose callers in user mode are found by frame pointers, or by the call frame information of programs, which most programs and libraries need, and which costs more. Default: fp.}}
             {interval {} MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
             {duration t SECONDS {Stop recording after this time. The program goes on.}}
             {realtime r {} {Allow other commands to read the events while the program runs ("etw dump session:NAME", "etw top NAME"). "etw sessions" lists the name.}}
@@ -80,6 +81,7 @@ namespace eval ::etw::cli {
             {profile P {NAME[.light|.verbose]} {Use a recording profile; "etw profiles" lists them.} many}
             {pids {} PID,...|all {Select the processes whose kernel events are recorded. Default: all.}}
             {stacks {} {} {Record the stack of each kernel event.}}
+            {unwind {} fp|dwarf {Record stacks whose callers in user mode are found by frame pointers, or by the call frame information of programs, which most programs and libraries need, and which costs more. Default: fp.}}
             {interval {} MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
             {realtime r {} {Allow other commands to read the events while the session runs (session:NAME).}}
             {mode {} sequential|circular|append|newfile|memory {Set what happens at --maxsize, or keep the events in memory for "etw snapshot". Default: sequential.}}

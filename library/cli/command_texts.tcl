@@ -43,6 +43,7 @@ namespace eval ::etw::cli {
             -pids {PID,...|all|scope {Select the processes whose events are recorded. Default: all.}}
             -capture {{} {Request that the provider write its state now.}}
             -stacks {{} {Record the stack of each event: for kernel groups, and for providers on Windows.}}
+            -unwind {fp|dwarf {Kernel groups of Linux: record stacks whose callers in user mode are found by frame pointers, or by the call frame information of programs. Default: fp.}}
             -interval {MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
             -properties {NAME,... {Windows: add this to each event: sid, tsid, stacks, psmkey, ignorekeyword0, processstartkey, eventkey, excludeinprivate.}}
             -executables {NAME,... {Windows: select events of programs with these file names.}}
@@ -178,7 +179,7 @@ namespace eval ::etw::cli {
     }
     # Options of commands that have no row in ::etw::lib::commands, in the order of help.
     variable unlisted {
-        enable {-level -any -all -events -names -pids -capture -arguments -stacks -counters -interval -properties -executables -payload -payloadmatch}
+        enable {-level -any -all -events -names -pids -capture -arguments -stacks -unwind -counters -interval -properties -executables -payload -payloadmatch}
         providers -registered
         schema {-format -from -in -limit}
     }

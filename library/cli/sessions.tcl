@@ -226,6 +226,9 @@ proc ::etw::cli::EnableKernel {session options pids} {
         ::etw::lib::child hide
     }
     set settings [list -pids $pids -stacks [Option $options stacks 0]]
+    if {[dict exists $options unwind]} {
+        lappend settings -unwind [dict get $options unwind]
+    }
     if {[dict exists $options interval]} {
         lappend settings -interval [dict get $options interval]
     }

@@ -31,7 +31,15 @@ enum { IN_PAIR = INSTANCES };
  */
 enum { IN_UPROBES = IN_PAIR + 1 };
 
-enum { BY_TRACEFS, BY_PERF, BY_SAMPLING /* perf's samples */, BY_PATH_CALLS, TRANSPORTS };
+enum {
+    BY_TRACEFS,
+    BY_PERF,
+    BY_SAMPLING,        /* perf's samples */
+    BY_COPIES,          /* perf, with copies of user stacks */
+    BY_COPIES_SAMPLING, /* samples with copies */
+    BY_PATH_CALLS,
+    TRANSPORTS
+};
 
 /* Portable groups; bits of EtwKernel.groups. */
 typedef enum KernelGroupId {
@@ -135,12 +143,13 @@ typedef struct KernelTracepointDef {
     const char *fields[TRACEPOINT_FIELDS + 1]; /* in the order that proc expects; '?': optional */
 } KernelTracepointDef;
 
-typedef struct KernelCalls KernelCalls;   /* socket_calls.c */
-typedef struct KernelFiles KernelFiles;   /* file_group.c */
-typedef struct KernelDisks KernelDisks;   /* system_group.c */
-typedef struct KernelHeap KernelHeap;     /* heap_group.c */
-typedef struct KernelImages KernelImages; /* image_group.c */
-typedef struct KernelRaw KernelRaw;       /* named_tracepoints.c */
+typedef struct KernelCalls KernelCalls;         /* socket_calls.c */
+typedef struct KernelFiles KernelFiles;         /* file_group.c */
+typedef struct KernelDisks KernelDisks;         /* system_group.c */
+typedef struct KernelHeap KernelHeap;           /* heap_group.c */
+typedef struct KernelImages KernelImages;       /* image_group.c */
+typedef struct KernelRaw KernelRaw;             /* named_tracepoints.c */
+typedef struct KernelUnwinding KernelUnwinding; /* kernel_unwind.c */
 
 struct KernelTracepoint {
     const KernelTracepointDef *def; /* NULL: only enabled by name */
@@ -150,7 +159,7 @@ struct KernelTracepoint {
     bool on;       /* collected, as described by the next members */
     uint8_t transport;
     uint8_t instance;
-    bool stacks;
+    EtwStackKind stacks;
     const char *filter;
     uint64_t interval; /* ns; of samples */
     /* After a move from another transport, older events count there, later ones here. */
@@ -181,7 +190,7 @@ struct EtwKernel {
 
     /* What is enabled, and how new tracepoints are collected. */
     uint8_t by;
-    bool stacks;
+    EtwStackKind stacks;
     uint64_t interval; /* ns between samples */
     size_t ringKB;     /* minimum size of the ring of each CPU */
     uint32_t groups;
@@ -199,6 +208,7 @@ struct EtwKernel {
     KernelDisks *disks;         /* NULL: no diskio */
     KernelHeap *heap;           /* NULL: no heap */
     KernelImages *images;       /* NULL: no imageload */
+    KernelUnwinding *unwinding; /* NULL: no copies of stacks so far */
     KernelRoute routes[ROUTES]; /* by tid */
     struct {
         uint32_t tid, pid;
@@ -276,6 +286,16 @@ void KernelImagesEnd(EtwKernel *k, uint64_t until);
 void KernelImagesFork(EtwKernel *k, const TraceEvent *e, uint32_t parent, uint32_t child);
 void KernelImagesExit(EtwKernel *k, const TraceEvent *e, uint32_t pid);
 void KernelImagesFree(EtwKernel *k);
+const EtwImageTable *KernelImagesTable(const EtwKernel *k); /* NULL: no imageload */
+
+/* ---- Copies of stacks (kernel_unwind.c) ----------------------------------------------------------- */
+
+/* Why they cannot be unwound here; NULL: they can. */
+const char *KernelUnwindLacks(void);
+/* Give a record of an event with a copy its stack, which is valid until the next event. */
+void KernelUnwind(EtwKernel *k, const TraceEvent *e, EtwKernelRecord *record);
+void KernelUnwindNext(EtwKernel *k); /* another event follows */
+void KernelUnwindFree(EtwKernel *k);
 
 /* ---- Sockets (net_group.c) ------------------------------------------------------------------ */
 
@@ -376,6 +396,9 @@ static inline void KernelEmitPut(EtwKernel *k, const TraceEvent *e, Etw_Event *e
 {
     EtwKernelRecord record = {e->ticks, e->cpu, pid, tid, event, k->payload,
             (size_t)(put->at - k->payload), e->stack, e->stackCount};
+    if (e->copy != NULL) {
+        KernelUnwind(k, e, &record);
+    }
     k->emit(k->emitCtx, &record);
 }
 

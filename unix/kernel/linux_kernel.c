@@ -34,6 +34,8 @@ bool kernelPerf;
 static KernelTransportOpen *const openTransport[TRANSPORTS] = {[BY_TRACEFS] = TracefsOpen,
         [BY_PERF] = PerfOpen,
         [BY_SAMPLING] = PerfOpen,
+        [BY_COPIES] = PerfOpen,
+        [BY_COPIES_SAMPLING] = PerfOpen,
         [BY_PATH_CALLS] = PathCallsOpen};
 
 /* ---- Threads that are not traced ------------------------------------------------------------- */
@@ -132,22 +134,34 @@ static bool takeFields(KernelTracepoint *p, const KernelTracepointDef *def, cons
     return true;
 }
 
+static uint8_t samplingOf(EtwStackKind stacks)
+{
+    return stacks == ETW_STACKS_COPIES ? BY_COPIES_SAMPLING : BY_SAMPLING;
+}
+
+static uint8_t uprobesOf(EtwStackKind stacks)
+{
+    return stacks == ETW_STACKS_COPIES ? BY_COPIES : BY_PERF;
+}
+
 /*
  * Collect a tracepoint in a way that serves all its groups. A tracepoint that is collected through
  * tracefs moves to perf when a group requests stacks (stopOldTransports).
  */
 static EtwStatus collect(EtwKernel *k, KernelTracepoint *p, uint8_t instance, const char *filter,
-        bool stacks, EtwError *err)
+        EtwStackKind stacks, EtwError *err)
 {
     bool sampled = p->format == KernelSampleFormat();
-    uint8_t newBy = sampled                                                      ? BY_SAMPLING
-                    : p->format == PathCallFormat()                              ? BY_PATH_CALLS
-                    : instance == IN_UPROBES || p->format == KernelImageFormat() ? BY_PERF
-                                                                                 : k->by;
-    uint8_t by = p->on && (p->stacks || !stacks) ? p->transport : newBy;
-    uint8_t where = instance == IN_ANY || (instance == IN_PAIR && by == BY_PERF) ? IN_ANY : IN_MAIN;
-    KernelRequest request = {
-            p->format, where, stacks || p->stacks, filter, sampled ? k->interval : 0};
+    uint8_t newBy = sampled                            ? samplingOf(stacks)
+                    : p->format == PathCallFormat()    ? BY_PATH_CALLS
+                    : p->format == KernelImageFormat() ? BY_PERF
+                    : instance == IN_UPROBES           ? uprobesOf(stacks)
+                                                       : k->by;
+    uint8_t by = p->on && p->stacks >= stacks ? p->transport : newBy;
+    uint8_t where =
+            instance == IN_ANY || (instance == IN_PAIR && by != BY_TRACEFS) ? IN_ANY : IN_MAIN;
+    KernelRequest request = {p->format, where, stacks > p->stacks ? stacks : p->stacks, filter,
+            sampled ? k->interval : 0};
     KernelRequest was = {p->format, p->instance, p->stacks, p->filter, p->interval};
     KernelTransport *t = k->transport[by];
     EtwStatus status;
@@ -252,16 +266,26 @@ static size_t ringKB(const EtwKernel *k)
 
 /*
  * There are 1,000 samples per second and CPU, far fewer than events: a sixteenth of the size holds
- * as many seconds.
+ * as many seconds. An event with a copy of the stack is more than 30 times larger than others.
  */
+static size_t ringSize(const EtwKernel *k, uint8_t by)
+{
+    enum { SAMPLES_LESS = 16, COPIES_MORE = 4 };
+    return by == BY_SAMPLING ? ringKB(k) / SAMPLES_LESS
+           : by == BY_COPIES ? ringKB(k) * COPIES_MORE
+                             : ringKB(k);
+}
+
 static EtwStatus openBy(EtwKernel *k, uint8_t by, EtwError *err)
 {
     KernelTransportConfig config = {.session = k->session,
             .suffix = "",
-            .perCpuKB = by == BY_SAMPLING ? ringKB(k) / 16 : ringKB(k),
+            .perCpuKB = ringSize(k, by),
             .page = KernelFormatsPage(k->formats),
             .any = true,
-            .samples = by == BY_SAMPLING,
+            .copies = by == BY_COPIES || by == BY_COPIES_SAMPLING ||
+                      (by == BY_PATH_CALLS && k->stacks == ETW_STACKS_COPIES),
+            .samples = by == BY_SAMPLING || by == BY_COPIES_SAMPLING,
             .newTask =
                     by == BY_PATH_CALLS ? KernelFormatOf(k->formats, "task", "task_newtask") : NULL,
             .number = by,
@@ -328,9 +352,9 @@ static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
     switch (id) {
     case GROUP_HEAP:
         status = KernelHeapPrepare(err);
-        return status == ETW_OK ? openBy(k, BY_PERF, err) : status;
+        return status == ETW_OK ? openBy(k, uprobesOf(k->stacks), err) : status;
     case GROUP_PROFILE:
-        return openBy(k, BY_SAMPLING, err);
+        return openBy(k, samplingOf(k->stacks), err);
     case GROUP_IMAGELOAD:
         return openBy(k, BY_PERF, err);
     default:
@@ -609,7 +633,16 @@ static EtwStatus chooseTransport(EtwKernel *k, const EtwKernelEnable *enable, Et
     k->stacks = enable->stacks;
     k->ringKB = enable->ringKB;
     k->interval = (uint64_t)(enable->interval != 0 ? enable->interval : INTERVAL) * 1000;
-    k->by = enable->stacks || kernelPerf || !TraceUsable() ? BY_PERF : BY_TRACEFS;
+    k->by = enable->stacks == ETW_STACKS_COPIES              ? BY_COPIES
+            : enable->stacks || kernelPerf || !TraceUsable() ? BY_PERF
+                                                             : BY_TRACEFS;
+    if (enable->stacks == ETW_STACKS_COPIES && KernelUnwindLacks() != NULL) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "UNWIND", "dwarf",
+                "stacks cannot be unwound by call frame information (-unwind dwarf): %s; -unwind "
+                "fp "
+                "follows frame pointers",
+                KernelUnwindLacks());
+    }
     return openBy(k, k->by, err);
 }
 
@@ -619,12 +652,12 @@ static EtwStatus chooseTransport(EtwKernel *k, const EtwKernelEnable *enable, Et
  */
 static EtwStatus addTaskPoints(EtwKernel *k, EtwError *err)
 {
-    bool stacks = k->stacks;
+    EtwStackKind stacks = k->stacks;
     EtwStatus status;
-    k->stacks = false; /* unless the group itself is enabled */
+    k->stacks = ETW_STACKS_NONE; /* unless the group itself is enabled */
     status = addPoints(k, kernelTaskPoints, "process", err);
     k->stacks = stacks;
-    return status == ETW_E_ACCESS && k->by == BY_PERF ? ETW_OK : status;
+    return status == ETW_E_ACCESS && k->by != BY_TRACEFS ? ETW_OK : status;
 }
 
 static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
@@ -635,6 +668,9 @@ static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError
     }
     if (status == ETW_OK) {
         status = addTaskPoints(k, err);
+    }
+    if (status == ETW_OK && k->stacks == ETW_STACKS_COPIES) {
+        status = openBy(k, BY_PERF, err); /* for imageload */
     }
     if (status == ETW_OK && k->stacks && (k->groups & 1u << GROUP_IMAGELOAD) == 0) {
         status = addGroup(k, GROUP_IMAGELOAD, err); /* stacks without images have no names */
@@ -720,6 +756,7 @@ static void dispatch(EtwKernel *k, const TraceEvent *e)
                     KernelIsIgnored(KernelTidOf(e)))) {
         return;
     }
+    KernelUnwindNext(k);
     if (p->raw != NULL) {
         KernelRawEmit(k, p, e); /* first: the proc may end the thread */
     }
@@ -792,6 +829,7 @@ static void freeKernel(EtwKernel *k)
     KernelFilesFree(k);
     KernelHeapFree(k);
     KernelImagesFree(k);
+    KernelUnwindFree(k);
     for (uint32_t id = 0; id < k->pointCapacity; id++) {
         if (k->points[id] != NULL) {
             KernelRawFree(k->points[id]->raw);

@@ -240,7 +240,7 @@ static EtwStatus serveKernel(EtwSession *s, const RingRequest *q, const char *te
             .pids = q->pidCount ? pids : NULL,
             .pidCount = (int)(q->pidCount < REQUEST_PIDS ? q->pidCount : REQUEST_PIDS),
             .allPids = q->allPids != 0,
-            .stacks = q->stacks != 0,
+            .stacks = q->stacks <= ETW_STACKS_COPIES ? (EtwStackKind)q->stacks : ETW_STACKS_FRAMES,
             .interval = q->interval};
     memcpy(pids, q->pids, sizeof pids);
     for (size_t at = 0; enable.groupCount < GROUPS && at < REQUEST_TEXT &&

@@ -13,11 +13,13 @@ typedef struct EnableOptions {
     Tcl_Obj *level, *any, *all, *events, *pids;
     Tcl_Obj *stackEvents, *properties, *executables, *payload, *interval;
     Tcl_Obj *arguments, *names, *counters;
-    int stacks, capture, payloadMatch;
+    int stacks, unwind, capture, payloadMatch;
 } EnableOptions;
 
 #define AT(field) offsetof(EnableOptions, field)
 static const char *const matchNames[] = {"all", "any", NULL};
+enum { NOT_GIVEN = -1, UNWIND_FP, UNWIND_DWARF };
+static const char *const unwindNames[] = {"fp", "dwarf", NULL};
 static const EtwOption enableOptions[] = {
         {"-all", ETW_OPT_OBJ, AT(all), 0, 0, 0, NULL},
         {"-any", ETW_OPT_OBJ, AT(any), 0, 0, 0, NULL},
@@ -39,6 +41,7 @@ static const EtwOption kernelOptions[] = {
         {"-interval", ETW_OPT_OBJ, AT(interval), 0, 0, 0, NULL},
         {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
         {"-stacks", ETW_OPT_BOOL, AT(stacks), 0, 0, 0, NULL},
+        {"-unwind", ETW_OPT_ENUM, AT(unwind), 0, 0, 0, unwindNames},
         ETW_OPTION_END,
 };
 #undef AT
@@ -417,7 +420,7 @@ static int getCounters(
 static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Interp *interp = ctx->interp;
-    EnableOptions options = {0};
+    EnableOptions options = {.unwind = NOT_GIVEN};
     EtwKernelEnable enable = {0};
     const char *names[MAX_GROUPS], *counters[MAX_COUNTERS];
     uint32_t pids[ETW_MAX_PIDS];
@@ -444,7 +447,9 @@ static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tc
     }
     enable.groups = names;
     enable.groupCount = (int)count;
-    enable.stacks = options.stacks != 0;
+    enable.stacks = options.unwind == UNWIND_DWARF                  ? ETW_STACKS_COPIES
+                    : options.stacks || options.unwind != NOT_GIVEN ? ETW_STACKS_FRAMES
+                                                                    : ETW_STACKS_NONE;
     Tcl_DStringInit(&session);
     EtwStatus status = EtwSessionEnableKernel(EtwUtf8Of(objv[1], &session, NULL), &enable, &err);
     Tcl_DStringFree(&session);

@@ -197,6 +197,11 @@ void KernelImagesEnd(EtwKernel *k, uint64_t until)
     }
 }
 
+const EtwImageTable *KernelImagesTable(const EtwKernel *k)
+{
+    return k->images != NULL ? &k->images->table : NULL;
+}
+
 /* ---- Begin and end --------------------------------------------------------------------------- */
 
 void KernelImagesFree(EtwKernel *k)

@@ -188,6 +188,7 @@ static void onSwitch(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
         tid = new; /* an untraced thread is switched out for a traced one: report the latter */
         pid = KernelTaskProcess(&k->tasks, new, e->ticks, filtered);
         mine.stackCount = 0; /* the stack is the other thread's */
+        mine.copy = NULL;
         if (!filtered && (pid == 0 || KernelIsIgnored(new))) {
             return;
         }
@@ -223,6 +224,7 @@ static void onWaking(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
         tid = woken;
         pid = KernelTaskProcess(&k->tasks, woken, e->ticks, filtered);
         mine.stackCount = 0; /* the stack is the other thread's */
+        mine.copy = NULL;
         if (!filtered && pid == 0) {
             return;
         }

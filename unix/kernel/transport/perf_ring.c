@@ -30,8 +30,10 @@ struct PerfRing {
     uint64_t head;
     uint64_t lost;
     bool samples;      /* true: PERF_SAMPLES; false: PERF_LAYOUT */
+    bool copies;       /* with PERF_COPIES */
     KernelSample who;  /* the data of a sample's event */
     KernelImage image; /* of a mapping's */
+    EtwUnwindSample stackCopy;
     uint64_t stack[MOST_STACK];
     uint8_t copy[RECORD_ROOM];
 };
@@ -42,6 +44,45 @@ int PerfOpenFd(struct perf_event_attr *attr, int tid, int cpu)
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC_RAW;
     return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* ---- Copies of stacks ------------------------------------------------------------------------ */
+
+enum { COPY_BYTES = 8192 };
+/* The registers that unwinding needs, by asm/perf_regs.h. */
+#ifdef __aarch64__
+#define COPY_REGISTERS 0x1ffffffffull /* x0 to x30, sp, pc */
+#else
+#define COPY_REGISTERS 0xff01ffull /* ax to sp, ip, r8 to r15 */
+#endif
+
+void PerfRequestCopies(struct perf_event_attr *attr, bool copies)
+{
+    attr->sample_regs_user = copies ? COPY_REGISTERS : 1; /* none is not possible */
+    attr->sample_stack_user = copies ? COPY_BYTES : 0;
+}
+
+/*
+ * Registers (their number of bits; none of a kernel thread) and bytes. Events without a copy have one register and no
+ * bytes.
+ */
+static void takeCopy(PerfRing *r, const uint8_t *p, size_t size)
+{
+    enum { ABI_64 = 2 };
+    EtwBytes b = EtwBytesOf(p, size);
+    uint64_t abi = EtwTake64(&b);
+    if (abi != ABI_64 || size < 8 * 4) {
+        return;
+    }
+    r->stackCopy = (EtwUnwindSample){.mask = COPY_REGISTERS};
+    r->stackCopy.registers = EtwTake(&b, 8 * (size_t)__builtin_popcountll(COPY_REGISTERS));
+    uint64_t room = EtwTake64(&b);
+    r->stackCopy.stack = room <= EtwBytesLeft(&b) ? EtwTake(&b, (size_t)room) : NULL;
+    uint64_t used = room != 0 ? EtwTake64(&b) : 0;
+    r->stackCopy.stackSize = (size_t)(used < room ? used : room);
+    if (!b.failed && r->stackCopy.stack != NULL) {
+        r->stream.event.copy = &r->stackCopy;
+    }
 }
 
 /* ---- Creating -------------------------------------------------------------------------------- */
@@ -69,6 +110,9 @@ PerfRing *PerfRingNew(
             .exclude_kernel = 1,
             .exclude_hv = 1,
             .sample_type = layout};
+    if (layout & PERF_COPIES) {
+        PerfRequestCopies(&attr, false);
+    }
     PerfRing *r;
     int fd, why;
     fd = PerfOpenFd(&attr, 0, cpu);
@@ -78,7 +122,8 @@ PerfRing *PerfRingNew(
     r = EtwAlloc(sizeof *r);
     r->fd = fd;
     r->clock = clock;
-    r->samples = layout == PERF_SAMPLES;
+    r->samples = (layout & ~(uint64_t)PERF_COPIES) == PERF_SAMPLES;
+    r->copies = (layout & PERF_COPIES) != 0;
     r->stream.next = next;
     r->stream.event.cpu = (uint16_t)cpu;
     r->stream.event.transport = transport;
@@ -176,6 +221,7 @@ static void takeWhen(PerfRing *r, uint64_t time, const uint8_t *addresses, uint6
     e->ticks = ticks > e->ticks ? ticks : e->ticks;
     e->stackCount = takeStack(r, addresses, count);
     e->stack = e->stackCount > 0 ? (const uint8_t *)r->stack : NULL;
+    e->copy = NULL;
 }
 
 /* Parse a PERF_RECORD_SAMPLE in PERF_LAYOUT. False: malformed. */
@@ -193,6 +239,9 @@ static bool takeRecord(PerfRing *r, const uint8_t *p, uint32_t size)
     takeWhen(r, EtwLoad64(p + 8), p + 24, count);
     e->data = p + 28 + 8 * count;
     e->size = raw;
+    if (r->copies) {
+        takeCopy(r, e->data + raw, size - 28 - 8 * count - raw);
+    }
     return true;
 }
 
@@ -211,6 +260,9 @@ static bool takeSample(PerfRing *r, const uint8_t *p, uint32_t size)
             .pid = EtwLoad32(p + 16),
             .tid = EtwLoad32(p + 20),
             .inKernel = mode == PERF_RECORD_MISC_KERNEL};
+    if (r->copies) {
+        takeCopy(r, p + 40 + 8 * count, size - 40 - 8 * count);
+    }
     e->data = (const uint8_t *)&r->who;
     e->size = sizeof r->who;
     return true;

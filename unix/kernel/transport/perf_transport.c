@@ -4,7 +4,8 @@
  *	The transport through perf_event_open(2): one event for each tracepoint, thread and CPU. All
  *	events of a CPU write to one ring. New threads and processes of a followed thread inherit
  *	its events. Stacks are recorded on request. The kernel walks frame pointers, so for a
- *	program without them only the innermost frame is reliable.
+ *	program without them only the innermost frame is reliable. Where copies of user stacks are
+ *	requested instead, the drain unwinds them (kernel_unwind.c).
  *
  *	A thread that starts while the events of its process are being opened may have inherited
  *	some of them. The whole set is then closed and opened again, so that no event is reported
@@ -46,6 +47,7 @@ typedef struct Perf {
     bool all;          /* every process */
     bool alone;        /* one thread, without its children */
     bool samples;      /* true: clock samples; false: tracepoints */
+    bool copies;       /* of user stacks */
     uint64_t lostThen; /* lost by files that are closed */
 } Perf;
 
@@ -141,7 +143,7 @@ struct tep_event *KernelImageFormat(void)
 
 static uint64_t layoutOf(const Perf *t)
 {
-    return t->samples ? PERF_SAMPLES : PERF_LAYOUT;
+    return (t->samples ? PERF_SAMPLES : PERF_LAYOUT) | (t->copies ? PERF_COPIES : 0);
 }
 
 /* Mappings and execs: events of their own, beside those that the file counts (none). */
@@ -174,8 +176,12 @@ static int openEvent(const Perf *t, const KernelRequest *w, int tid, int cpu)
             .read_format = FORMAT_LOST,
             .disabled = 1,
             .inherit = tid >= 0 && !t->alone,
-            .exclude_callchain_kernel = !w->stacks,
-            .exclude_callchain_user = !w->stacks};
+            .exclude_callchain_kernel = w->stacks == ETW_STACKS_NONE,
+            .exclude_callchain_user = w->stacks == ETW_STACKS_NONE};
+    if (t->copies) {
+        PerfRequestCopies(&attr, w->stacks == ETW_STACKS_COPIES);
+        attr.exclude_callchain_user |= w->stacks == ETW_STACKS_COPIES;
+    }
     if (w->format == KernelImageFormat()) {
         requestImages(&attr);
     }
@@ -571,6 +577,7 @@ EtwStatus PerfOpen(KernelTransport **tPtr, const KernelTransportConfig *c, EtwEr
     int why;
     t->base.ops = &ops;
     t->samples = c->samples;
+    t->copies = c->copies;
     PerfClockInit(&t->clock);
     t->cpus = OsCpuCount();
     t->rings = EtwAlloc((size_t)t->cpus * sizeof(PerfRing *));

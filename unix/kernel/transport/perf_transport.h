@@ -22,6 +22,8 @@ int PerfOpenFd(struct perf_event_attr *attr, int tid, int cpu); /* -1: see errno
  */
 PerfRing *PerfRingNew(
         int cpu, size_t kb, uint8_t transport, uint64_t layout, const PerfClock *clock);
+/* What events of a layout with PERF_COPIES have; of those without a copy, one register and no bytes. */
+void PerfRequestCopies(struct perf_event_attr *attr, bool copies);
 int PerfRingFd(const PerfRing *ring); /* for PERF_EVENT_IOC_SET_OUTPUT */
 TraceStream *PerfRingStream(PerfRing *ring);
 uint64_t PerfRingLost(const PerfRing *ring); /* as reported by the ring itself */
@@ -32,6 +34,9 @@ void PerfRingFree(PerfRing *ring);
  */
 #define PERF_LAYOUT (PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)
 #define PERF_SAMPLES (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)
+
+/* Added to a layout: copies of the registers and of the top of the user stack. */
+#define PERF_COPIES (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 /* Of mappings and execs, at the end of their records: pid, tid, time. */
 #define PERF_IMAGES (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)

@@ -10,7 +10,8 @@
 #ifndef ETW_TRANSPORT_H
 #define ETW_TRANSPORT_H
 
-#include "symbol/build_id.h"
+#include "engine/engine.h"
+#include "symbol/unwind.h"
 #include "base/os.h"
 #include "base/status.h"
 #include <event-parse.h>
@@ -25,6 +26,8 @@ typedef struct TraceEvent {
     uint8_t transport;    /* KernelTransportConfig.number of its transport */
     uint8_t stackCount;   /* addresses that follow, the innermost first */
     const uint8_t *stack; /* 8 bytes each; valid as long as data */
+    const EtwUnwindSample
+            *copy; /* without pid: callers in user mode are to be found from it; NULL: none */
 } TraceEvent;
 
 /* A ring of one CPU. Its transport creates and frees it. */
@@ -55,7 +58,7 @@ enum { IN_MAIN, IN_ANY, INSTANCES };
 typedef struct KernelRequest {
     const struct tep_event *format;
     uint8_t instance;
-    bool stacks;
+    EtwStackKind stacks;
     const char *filter; /* evaluated by the kernel; NULL: none */
     uint64_t interval;  /* ns of CPU time between two samples; 0: an event for each occurrence */
 } KernelRequest;
@@ -90,6 +93,7 @@ typedef struct KernelTransportConfig {
     size_t perCpuKB;              /* ring of each CPU */
     size_t page;                  /* bytes of a tracefs page */
     bool any;                     /* IN_ANY will be used */
+    bool copies;                  /* perf: events may have copies of user stacks */
     bool samples;                 /* perf: samples only, else tracepoints only */
     struct tep_event *newTask;    /* task:task_newtask, for PathCallsOpen; else NULL */
     uint8_t number;               /* for TraceEvent.transport */

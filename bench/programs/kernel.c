@@ -2,12 +2,12 @@
  * bench/programs/kernel.c --
  *
  *	The cost of tracing a system call (an Enter and an Exit) for the traced program: with
- *	tracefs, perf, perf with stacks, and untraced; or of a malloc and its free: untraced, with
- *	group heap, and in a process other than the traced one. Runs in bursts that fit into the
+ *	tracefs, perf, perf with stacks, perf with copies of stacks that are unwound, and untraced; or of a malloc and
+ *	its free: untraced, with group heap, and in a process other than the traced one. Runs in bursts that fit into the
  *	rings, with pauses for the logger that are not counted. Prints `name value unit`. Linux, as
  *	root.
  *
- *	usage: kernel MODE CALLS FILE     MODE: none tracefs perf stacks malloc heap beside
+ *	usage: kernel MODE CALLS FILE     MODE: none tracefs perf stacks copies malloc heap beside
  */
 #include "base/os.h"
 #include "engine/engine.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 extern bool kernelPerf; /* unix/kernel/kernel_int.h */
-enum { BURST = 5000, PAUSE = 60000000 };
+enum { BURST = 5000, COPIES_BURST = 500, PAUSE = 60000000 };
 
 static void check(EtwStatus status, const EtwError *err)
 {
@@ -39,8 +39,11 @@ static void start(const char *mode, const char *file)
 {
     const char *group = ofHeap(mode) ? "heap" : "systemcall";
     uint32_t parent = (uint32_t)getppid();
-    EtwKernelEnable enable = {
-            .groups = &group, .groupCount = 1, .stacks = strcmp(mode, "stacks") == 0};
+    EtwKernelEnable enable = {.groups = &group,
+            .groupCount = 1,
+            .stacks = strcmp(mode, "stacks") == 0   ? ETW_STACKS_FRAMES
+                      : strcmp(mode, "copies") == 0 ? ETW_STACKS_COPIES
+                                                    : ETW_STACKS_NONE};
     if (strcmp(mode, "beside") == 0) {
         enable.pids = &parent;
         enable.pidCount = 1;
@@ -52,11 +55,11 @@ static void start(const char *mode, const char *file)
     check(EtwSessionEnableKernel(config.name, &enable, &err), &err);
 }
 
-static double burst(bool heap)
+static double burst(bool heap, int count)
 {
     OsInstant from, to;
     OsNow(&from);
-    for (int i = 0; i < BURST; i++) {
+    for (int i = 0; i < count; i++) {
         if (heap) {
             void *volatile memory = malloc(100);
             free(memory);
@@ -65,7 +68,7 @@ static double burst(bool heap)
         }
     }
     OsNow(&to);
-    return (double)(to.steady - from.steady) / BURST;
+    return (double)(to.steady - from.steady) / count;
 }
 
 int main(int argc, char **argv)
@@ -80,8 +83,9 @@ int main(int argc, char **argv)
     if (traced) {
         start(mode, argv[3]);
     }
+    int size = strcmp(mode, "copies") == 0 ? COPIES_BURST : BURST;
     for (long done = 0; done < calls; done += BURST) {
-        double ns = burst(ofHeap(mode));
+        double ns = burst(ofHeap(mode), size);
         best = ns < best ? ns : best;
         OsSleepNs(traced ? PAUSE : 0);
     }

@@ -14,6 +14,8 @@
 EtwDw etwDw;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool loaded;
+static char *debugPath = NULL; /* NULL: elfutils' own: +:.debug:/usr/lib/debug */
+static Dwfl_Callbacks callbacks = {.debuginfo_path = &debugPath};
 
 static void load(void)
 {
@@ -25,6 +27,9 @@ static void load(void)
     ETW_DW_FUNCTIONS(X)
 #undef X
     loaded = loaded && etwDw.elf_version(EV_CURRENT) != EV_NONE;
+    callbacks.find_elf = etwDw.dwfl_build_id_find_elf;
+    callbacks.find_debuginfo = etwDw.dwfl_standard_find_debuginfo;
+    callbacks.section_address = etwDw.dwfl_offline_section_address;
 }
 
 bool EtwDwLoad(void)
@@ -40,11 +45,6 @@ const char *EtwSymbolsLackElf(void)
 
 Dwfl *EtwDwBegin(void)
 {
-    static char *debugPath = NULL; /* NULL: elfutils' own: +:.debug:/usr/lib/debug */
-    static Dwfl_Callbacks callbacks = {.debuginfo_path = &debugPath};
-    callbacks.find_elf = etwDw.dwfl_build_id_find_elf;
-    callbacks.find_debuginfo = etwDw.dwfl_standard_find_debuginfo;
-    callbacks.section_address = etwDw.dwfl_offline_section_address;
     return etwDw.dwfl_begin(&callbacks);
 }
 

@@ -50,10 +50,12 @@ set queries {
     count {SELECT count(*) FROM events}
     by-provider {SELECT provider, count(*) FROM events GROUP BY provider}
     by-event {SELECT provider, event, count(*) FROM events GROUP BY provider, event}
+    by-time {SELECT count(*) FROM (SELECT time FROM events ORDER BY time)}
     providers {SELECT * FROM providers}
     filter-pid {SELECT count(*) FROM events WHERE pid = 1}
     filter-event {SELECT count(*) FROM events WHERE event = 'None'}
     field {SELECT sum(payload ->> 'CallId') FROM events WHERE event = 'End'}
+    column {SELECT sum(CallId) FROM "Bench-Sql_End"}
 }
 
 try {
@@ -69,6 +71,7 @@ try {
         bench::line sql-$name [rate $count [list etw sql $file $query]] "M events/s"
         bench::line sql-$name-memory [expr {([memory] - $before) / 1024.0}] "MB more afterwards"
     }
+    bench::line sql-first-ten [expr {[bench::microseconds [list etw sql $file {SELECT * FROM events ORDER BY time LIMIT 10}]] / 1000.0}] "ms"
     bench::line dump-filter-pid [rate $count [list etw dump $file -pid 1 -output /dev/null]] "M events/s"
     bench::line dump-filter-event [rate $count [list etw dump $file -event None -output /dev/null]] "M events/s"
     # A part of the file: the export of all would take minutes.

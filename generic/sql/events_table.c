@@ -6,53 +6,28 @@
 #include "sql/sql_int.h"
 #include "schema/store/event_message.h"
 
-enum {
-    COLUMN_TIME,
-    COLUMN_PROVIDER,
-    COLUMN_EVENT,
-    COLUMN_ID,
-    COLUMN_VERSION,
-    COLUMN_CHANNEL,
-    COLUMN_LEVEL,
-    COLUMN_OPCODE,
-    COLUMN_TASK,
-    COLUMN_KEYWORD,
-    COLUMN_PID,
-    COLUMN_TID,
-    COLUMN_CPU,
-    COLUMN_ACTIVITY,
-    COLUMN_RELATED,
-    COLUMN_PROCESS,
-    COLUMN_OBJECT,
-    COLUMN_ELAPSED,
-    COLUMN_GUID,
-    COLUMN_MESSAGE,
-    COLUMN_PAYLOAD,
-    COLUMNS
-};
-
-static const SqlColumn columns[COLUMNS] = {
-        [COLUMN_TIME] = {"time", "INTEGER", SQL_TIME, false},
-        [COLUMN_PROVIDER] = {"provider", "TEXT", SQL_PROVIDER, false},
-        [COLUMN_EVENT] = {"event", "TEXT", SQL_EVENT, false},
-        [COLUMN_ID] = {"id", "INTEGER", SQL_ID, false},
-        [COLUMN_VERSION] = {"version", "INTEGER", SQL_UNBOUND, false},
-        [COLUMN_CHANNEL] = {"channel", "INTEGER", SQL_UNBOUND, false},
-        [COLUMN_LEVEL] = {"level", "INTEGER", SQL_UNBOUND, false},
-        [COLUMN_OPCODE] = {"opcode", "INTEGER", SQL_UNBOUND, false},
-        [COLUMN_TASK] = {"task", "INTEGER", SQL_UNBOUND, false},
-        [COLUMN_KEYWORD] = {"keyword", "INTEGER", SQL_UNBOUND, false},
-        [COLUMN_PID] = {"pid", "INTEGER", SQL_PID, true},
-        [COLUMN_TID] = {"tid", "INTEGER", SQL_TID, true},
-        [COLUMN_CPU] = {"cpu", "INTEGER", SQL_UNBOUND, false},
-        [COLUMN_ACTIVITY] = {"activity", "TEXT", SQL_UNBOUND, false},
-        [COLUMN_RELATED] = {"related", "TEXT", SQL_UNBOUND, false},
-        [COLUMN_PROCESS] = {"process", "TEXT", SQL_UNBOUND, true},
-        [COLUMN_OBJECT] = {"object", "TEXT", SQL_UNBOUND, true},
-        [COLUMN_ELAPSED] = {"elapsed", "INTEGER", SQL_UNBOUND, true},
-        [COLUMN_GUID] = {"guid", "TEXT", SQL_UNBOUND, false},
-        [COLUMN_MESSAGE] = {"message", "TEXT", SQL_UNBOUND, true},
-        [COLUMN_PAYLOAD] = {"payload", "TEXT", SQL_UNBOUND, true},
+static const SqlColumn columns[SQL_EVENT_COLUMNS] = {
+        [SQL_EVENT_TIME] = {"time", "INTEGER", SQL_TIME, false},
+        [SQL_EVENT_PROVIDER] = {"provider", "TEXT", SQL_PROVIDER, false},
+        [SQL_EVENT_EVENT] = {"event", "TEXT", SQL_EVENT, false},
+        [SQL_EVENT_ID] = {"id", "INTEGER", SQL_ID, false},
+        [SQL_EVENT_VERSION] = {"version", "INTEGER", SQL_UNBOUND, false},
+        [SQL_EVENT_CHANNEL] = {"channel", "INTEGER", SQL_UNBOUND, false},
+        [SQL_EVENT_LEVEL] = {"level", "INTEGER", SQL_UNBOUND, false},
+        [SQL_EVENT_OPCODE] = {"opcode", "INTEGER", SQL_UNBOUND, false},
+        [SQL_EVENT_TASK] = {"task", "INTEGER", SQL_UNBOUND, false},
+        [SQL_EVENT_KEYWORD] = {"keyword", "INTEGER", SQL_UNBOUND, false},
+        [SQL_EVENT_PID] = {"pid", "INTEGER", SQL_PID, true},
+        [SQL_EVENT_TID] = {"tid", "INTEGER", SQL_TID, true},
+        [SQL_EVENT_CPU] = {"cpu", "INTEGER", SQL_UNBOUND, false},
+        [SQL_EVENT_ACTIVITY] = {"activity", "TEXT", SQL_UNBOUND, false},
+        [SQL_EVENT_RELATED] = {"related", "TEXT", SQL_UNBOUND, false},
+        [SQL_EVENT_PROCESS] = {"process", "TEXT", SQL_UNBOUND, true},
+        [SQL_EVENT_OBJECT] = {"object", "TEXT", SQL_UNBOUND, true},
+        [SQL_EVENT_ELAPSED] = {"elapsed", "INTEGER", SQL_UNBOUND, true},
+        [SQL_EVENT_GUID] = {"guid", "TEXT", SQL_UNBOUND, false},
+        [SQL_EVENT_MESSAGE] = {"message", "TEXT", SQL_UNBOUND, true},
+        [SQL_EVENT_PAYLOAD] = {"payload", "TEXT", SQL_UNBOUND, true},
 };
 
 /* NULL if the event has no message. */
@@ -72,69 +47,69 @@ static void eventColumn(SqlCursor *cursor, sqlite3_context *result, int column)
     const EtwEvent *e = &r->event;
     char guid[ETW_GUID_TEXT], number[SQL_NUMBER_TEXT];
     switch (column) {
-    case COLUMN_TIME:
+    case SQL_EVENT_TIME:
         sqlite3_result_int64(result, e->time);
         break;
-    case COLUMN_PROVIDER:
+    case SQL_EVENT_PROVIDER:
         SqlResultText(r, result, SqlProviderText(r, guid));
         break;
-    case COLUMN_EVENT:
+    case SQL_EVENT_EVENT:
         SqlResultText(r, result, SqlEventText(r, number));
         break;
-    case COLUMN_ID:
+    case SQL_EVENT_ID:
         sqlite3_result_int(result, e->desc.id);
         break;
-    case COLUMN_VERSION:
+    case SQL_EVENT_VERSION:
         sqlite3_result_int(result, e->desc.version);
         break;
-    case COLUMN_CHANNEL:
+    case SQL_EVENT_CHANNEL:
         sqlite3_result_int(result, e->desc.channel);
         break;
-    case COLUMN_LEVEL:
+    case SQL_EVENT_LEVEL:
         sqlite3_result_int(result, e->desc.level);
         break;
-    case COLUMN_OPCODE:
+    case SQL_EVENT_OPCODE:
         sqlite3_result_int(result, e->desc.opcode);
         break;
-    case COLUMN_TASK:
+    case SQL_EVENT_TASK:
         sqlite3_result_int(result, e->desc.task);
         break;
-    case COLUMN_KEYWORD: /* SQLite has no unsigned numbers: the same 64 bits */
+    case SQL_EVENT_KEYWORD: /* SQLite has no unsigned numbers: the same 64 bits */
         sqlite3_result_int64(result, (int64_t)e->desc.keyword);
         break;
-    case COLUMN_PID:
+    case SQL_EVENT_PID:
         SqlResultId(result, e->pid);
         break;
-    case COLUMN_TID:
+    case SQL_EVENT_TID:
         SqlResultId(result, e->tid);
         break;
-    case COLUMN_CPU:
+    case SQL_EVENT_CPU:
         sqlite3_result_int(result, e->cpu);
         break;
-    case COLUMN_ACTIVITY:
+    case SQL_EVENT_ACTIVITY:
         SqlResultGuid(result, e->activity.bytes);
         break;
-    case COLUMN_RELATED:
+    case SQL_EVENT_RELATED:
         SqlResultGuid(result, e->related);
         break;
-    case COLUMN_PROCESS:
+    case SQL_EVENT_PROCESS:
         SqlResultText(r, result, e->process);
         break;
-    case COLUMN_OBJECT:
+    case SQL_EVENT_OBJECT:
         SqlResultText(r, result, e->object);
         break;
-    case COLUMN_ELAPSED:
+    case SQL_EVENT_ELAPSED:
         if (e->elapsed != 0) {
             sqlite3_result_int64(result, e->elapsed);
         }
         break;
-    case COLUMN_GUID:
+    case SQL_EVENT_GUID:
         SqlResultGuid(result, e->provider.bytes);
         break;
-    case COLUMN_MESSAGE:
+    case SQL_EVENT_MESSAGE:
         addMessage(r, result);
         break;
-    case COLUMN_PAYLOAD:
+    case SQL_EVENT_PAYLOAD:
         SqlResultPayload(r, result);
         break;
     default:
@@ -142,5 +117,7 @@ static void eventColumn(SqlCursor *cursor, sqlite3_context *result, int column)
     }
 }
 
-const SqlTable sqlEventsTable = {
-        .name = "etw_events", .columns = columns, .columnCount = COLUMNS, .column = eventColumn};
+const SqlTable sqlEventsTable = {.name = "etw_events",
+        .columns = columns,
+        .columnCount = SQL_EVENT_COLUMNS,
+        .column = eventColumn};

@@ -122,6 +122,55 @@ typedef struct SqlColumn {
     bool named; /* its value needs a tracked source (EtwSourceTrack): names of processes, sizes of pointers */
 } SqlColumn;
 
+/* The columns of the table of events. */
+enum {
+    SQL_EVENT_TIME,
+    SQL_EVENT_PROVIDER,
+    SQL_EVENT_EVENT,
+    SQL_EVENT_ID,
+    SQL_EVENT_VERSION,
+    SQL_EVENT_CHANNEL,
+    SQL_EVENT_LEVEL,
+    SQL_EVENT_OPCODE,
+    SQL_EVENT_TASK,
+    SQL_EVENT_KEYWORD,
+    SQL_EVENT_PID,
+    SQL_EVENT_TID,
+    SQL_EVENT_CPU,
+    SQL_EVENT_ACTIVITY,
+    SQL_EVENT_RELATED,
+    SQL_EVENT_PROCESS,
+    SQL_EVENT_OBJECT,
+    SQL_EVENT_ELAPSED,
+    SQL_EVENT_GUID,
+    SQL_EVENT_MESSAGE,
+    SQL_EVENT_PAYLOAD,
+    SQL_EVENT_COLUMNS
+};
+
+/* ---- Events in groups (grouped_rows.c) ----------------------------------------------------------- */
+
+/* Columns, as bits, by which events are grouped; the one after the last is the file, which is followed by the source. */
+enum {
+    SQL_GROUP_COLUMNS = 1 << SQL_EVENT_PROVIDER | 1 << SQL_EVENT_EVENT | 1 << SQL_EVENT_ID |
+                        1 << SQL_EVENT_VERSION | 1 << SQL_EVENT_CHANNEL | 1 << SQL_EVENT_LEVEL |
+                        1 << SQL_EVENT_OPCODE | 1 << SQL_EVENT_TASK | 1 << SQL_EVENT_KEYWORD |
+                        1 << SQL_EVENT_PID | 1 << SQL_EVENT_TID | 1 << SQL_EVENT_CPU |
+                        1 << SQL_EVENT_GUID | 1 << SQL_EVENT_COLUMNS,
+    SQL_GROUP_FIRST = 'a' /* stands for column 0 in `by` */
+};
+typedef struct SqlGroups SqlGroups;
+/*
+ * used: the columns of the query. by: those of the order, the first one most significant, each a letter that is followed
+ * by + or -. once: one row for each group will do.
+ */
+SqlGroups *SqlGroupsNew(unsigned used, const char *by, bool once);
+EtwStatus SqlGroupsRead(SqlGroups *groups, SqlReading *reading, EtwError *errPtr);
+bool SqlGroupsNext(SqlGroups *groups); /* false: no more rows */
+void SqlGroupsColumn(const SqlGroups *groups, sqlite3_context *result, int column);
+const char *SqlGroupsTrace(const SqlGroups *groups); /* the row's file */
+void SqlGroupsFree(SqlGroups *groups);
+
 /* ---- Rows that are made of events (made_rows.c) -------------------------------------------------- */
 
 typedef struct SqlCell {
@@ -171,6 +220,9 @@ struct SqlCursor {
     void *state; /* of the maker, for the open file */
     SqlRows rows;
     struct SqlFields *fields; /* of a table of one event */
+    SqlGroups *groups;        /* NULL: rows are single events */
+    bool ordered;             /* SQLite relies on the order of times */
+    int64_t time;             /* of the last row, if ordered */
 };
 /* The next row of a table with a maker. */
 EtwStatus SqlMadeNext(SqlCursor *cursor, EtwError *errPtr);

@@ -225,8 +225,56 @@ static bool needsNames(const SqlTable *table, sqlite3_uint64 used)
     return names;
 }
 
-/* idxStr has two characters for each argument: a letter for SqlBound, and the use. idxNum has flags. */
-enum { PLAN_NAMES = 1 };
+/* idxNum: flags, and in a plan with groups the bits of the columns in use. */
+enum { PLAN_NAMES = 1, PLAN_ORDERED = 2, PLAN_GROUPED = 4, PLAN_ONCE = 8, PLAN_BITS = 4 };
+
+/* Events of one file are read in the order of their times. */
+static bool isTimeOrder(const SqlVtab *vtab, const sqlite3_index_info *info, int source)
+{
+    const SqlColumn *column =
+            info->nOrderBy == 1 ? columnAt(vtab->table, info->aOrderBy[0].iColumn) : NULL;
+    return column != NULL && column->bound == SQL_TIME && !info->aOrderBy[0].desc &&
+           vtab->table->maker == NULL && (vtab->traceCount == 1 || source >= 0);
+}
+
+/* Events can be counted instead of sorted: the query needs only columns that SqlGroups has. */
+static bool isGrouped(const SqlVtab *vtab, const sqlite3_index_info *info)
+{
+    const sqlite3_uint64 columns = SQL_GROUP_COLUMNS | 1u << (SQL_EVENT_COLUMNS + 1);
+    bool grouped =
+            vtab->table == &sqlEventsTable && info->nOrderBy > 0 && (info->colUsed & ~columns) == 0;
+    for (int i = 0; i < info->nOrderBy && grouped; i++) {
+        int column = info->aOrderBy[i].iColumn;
+        grouped = column >= 0 && (SQL_GROUP_COLUMNS >> column & 1) != 0;
+    }
+    for (int i = 0; i < info->nConstraint && grouped; i++) {
+        grouped = info->aConstraint[i].iColumn >= 0; /* a row number */
+    }
+    return grouped;
+}
+
+/* The order of rows that the query requests, if it comes at no cost. Returns flags of idxNum; *plan gets the columns of groups. */
+static int planOrder(const SqlVtab *vtab, sqlite3_index_info *info, int source, EtwText *plan)
+{
+    enum { DISTINCT = 2 };
+    if (isTimeOrder(vtab, info, source)) {
+        info->orderByConsumed = 1;
+        return PLAN_ORDERED;
+    }
+    if (!isGrouped(vtab, info)) {
+        return 0;
+    }
+    for (int i = 0; i < info->nOrderBy; i++) {
+        EtwTextChar(plan, (char)(SQL_GROUP_FIRST + info->aOrderBy[i].iColumn));
+        EtwTextChar(plan, info->aOrderBy[i].desc ? '-' : '+');
+    }
+    info->orderByConsumed = 1;
+    bool once =
+            sqlite3_libversion_number() >= VERSION_IN && sqlite3_vtab_distinct(info) == DISTINCT;
+    return PLAN_GROUPED | (once ? PLAN_ONCE : 0) | (int)(info->colUsed << PLAN_BITS);
+}
+
+/* idxStr has two characters for each argument: a letter for SqlBound, and the use; then those of planOrder. */
 static int bestIndex(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const SqlVtab *vtab = (const SqlVtab *)base;
@@ -247,8 +295,9 @@ static int bestIndex(sqlite3_vtab *base, sqlite3_index_info *info)
             rows /= column->bound == SQL_SOURCE ? 1 : use == '=' ? 100 : 4;
         }
     }
+    info->idxNum = planOrder(vtab, info, source, &plan) |
+                   (needsNames(vtab->table, info->colUsed) ? PLAN_NAMES : 0);
     EtwTextChar(&plan, 0);
-    info->idxNum = needsNames(vtab->table, info->colUsed) ? PLAN_NAMES : 0;
     info->idxStr = sqlite3_mprintf("%s", plan.data);
     info->needToFreeIdxStr = 1;
     EtwTextFree(&plan);
@@ -276,7 +325,9 @@ static void closeReading(SqlCursor *cursor)
 {
     SqlMadeFree(cursor);
     SqlFieldsFree(cursor->fields);
+    SqlGroupsFree(cursor->groups);
     cursor->fields = NULL;
+    cursor->groups = NULL;
     SqlReadingClose(&cursor->reading);
     EtwFree(cursor->source);
     cursor->source = NULL;
@@ -422,11 +473,26 @@ static int nextRow(sqlite3_vtab_cursor *base)
 {
     SqlCursor *cursor = (SqlCursor *)base;
     EtwError error = {0};
-    EtwStatus status = cursor->table->maker != NULL ? SqlMadeNext(cursor, &error)
-                                                    : SqlReadingNext(&cursor->reading, &error);
+    EtwStatus status;
+    if (cursor->groups != NULL) {
+        status = SqlGroupsNext(cursor->groups) ? ETW_OK : ETW_END;
+    } else if (cursor->table->maker != NULL) {
+        status = SqlMadeNext(cursor, &error);
+    } else {
+        status = SqlReadingNext(&cursor->reading, &error);
+    }
     cursor->row++;
     cursor->ended = status == ETW_END;
-    return status == ETW_OK || status == ETW_END ? SQLITE_OK : fail(cursor, error.message);
+    if (status != ETW_OK) {
+        return status == ETW_END ? SQLITE_OK : fail(cursor, error.message);
+    }
+    if (cursor->ordered && cursor->reading.event.time < cursor->time) {
+        return fail(cursor,
+                "the events of the file are not in the order of their times: write "
+                "\"ORDER BY +time\" instead of \"ORDER BY time\", so that they are sorted");
+    }
+    cursor->time = cursor->ordered ? cursor->reading.event.time : 0;
+    return SQLITE_OK;
 }
 
 static int filterRows(
@@ -456,6 +522,16 @@ static int filterRows(
                 "no trace was given: expected a table-valued function with the path of a "
                 "trace, as in etw_events('FILE.etl')");
     }
+    cursor->ordered = (idxNum & PLAN_ORDERED) != 0;
+    cursor->time = INT64_MIN;
+    if ((idxNum & PLAN_GROUPED) != 0) {
+        EtwError error = {0};
+        cursor->groups = SqlGroupsNew((unsigned)idxNum >> PLAN_BITS, idxStr + 2 * (size_t)argc,
+                (idxNum & PLAN_ONCE) != 0);
+        if (SqlGroupsRead(cursor->groups, reading, &error) != ETW_OK) {
+            return fail(cursor, error.message);
+        }
+    }
     return nextRow(base);
 }
 
@@ -468,21 +544,28 @@ static int columnValue(sqlite3_vtab_cursor *base, sqlite3_context *result, int c
 {
     SqlCursor *cursor = (SqlCursor *)base;
     int count = cursor->table->columnCount;
-    if (column < count && cursor->table->maker != NULL) {
+    if (column < count && cursor->groups != NULL) {
+        SqlGroupsColumn(cursor->groups, result, column);
+    } else if (column < count && cursor->table->maker != NULL) {
         SqlMadeColumn(cursor, result, column);
     } else if (column < count) {
         cursor->table->column(cursor, result, column);
     } else if (column == count || cursor->source != NULL) {
-        SqlResultText(
-                &cursor->reading, result, column == count ? cursor->reading.trace : cursor->source);
+        const char *trace =
+                cursor->groups != NULL ? SqlGroupsTrace(cursor->groups) : cursor->reading.trace;
+        SqlResultText(&cursor->reading, result, column == count ? trace : cursor->source);
     }
     return SQLITE_OK;
 }
 
 static int rowNumber(sqlite3_vtab_cursor *base, sqlite3_int64 *rowPtr)
 {
-    *rowPtr = ((SqlCursor *)base)->row;
-    return SQLITE_OK;
+    SqlCursor *cursor = (SqlCursor *)base;
+    *rowPtr = cursor->row;
+    return cursor->groups == NULL
+                   ? SQLITE_OK
+                   : fail(cursor, "events that are counted in groups have no rowid: add a column "
+                                  "such as time to the query");
 }
 
 #define CURSOR_METHODS                                                                             \

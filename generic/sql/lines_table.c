@@ -7,6 +7,7 @@
  *	The statements cannot read etw_lines again: without a limit, such a recursion would end with the stack.
  */
 #include "sql/sql_int.h"
+#include "base/os.h"
 #include "base/unicode.h"
 #include "schema/model/tcl_list.h"
 
@@ -15,6 +16,8 @@ enum { LINE_TEXT, LINE_QUERY, LINE_FORMAT };
 typedef struct LinesModule {
     SqlConnection *connection;
     int depth; /* of statements that run for etw_lines on this connection */
+    bool preparing;
+    const char *refused; /* why the statement was refused; NULL: it was not */
 } LinesModule;
 
 typedef struct LinesVtab {
@@ -176,6 +179,52 @@ static int step(LinesCursor *c)
     return result;
 }
 
+/*
+ * What a statement may do: its tables vanish with its connection, and it creates no file. (SQLite could not drop a table while
+ * etw_lines runs.)
+ */
+static int authorize(void *data, int action, const char *first, const char *second,
+        const char *database, const char *trigger)
+{
+    LinesModule *module = data;
+    (void)second, (void)database, (void)trigger;
+    if (!module->preparing) {
+        return SQLITE_OK;
+    }
+    switch (action) {
+    case SQLITE_DROP_TABLE:
+    case SQLITE_DROP_TEMP_TABLE:
+    case SQLITE_DROP_VTABLE:
+    case SQLITE_DROP_VIEW:
+    case SQLITE_DROP_TEMP_VIEW:
+    case SQLITE_DROP_INDEX:
+    case SQLITE_DROP_TEMP_INDEX:
+        module->refused = "DROP is refused: tables, views and indexes vanish with the query";
+        return SQLITE_DENY;
+    case SQLITE_ATTACH:
+        if (first == NULL ||
+                (*first != 0 && strcmp(first, ":memory:") != 0 && !OsFileExists(first))) {
+            module->refused = "ATTACH is refused: it needs the name of an existing file, because a "
+                              "query creates no file";
+            return SQLITE_DENY;
+        }
+        return SQLITE_OK;
+    default:
+        return SQLITE_OK;
+    }
+}
+
+/* sqlite3_prepare_v2 of the next statement. */
+static bool compile(LinesCursor *c, sqlite3 *db, const char *sql)
+{
+    LinesModule *module = ((LinesVtab *)c->base.pVtab)->module;
+    module->refused = NULL;
+    module->preparing = true;
+    int result = sqlite3_prepare_v2(db, sql, -1, &c->statement, &c->rest);
+    module->preparing = false;
+    return result == SQLITE_OK;
+}
+
 /* Make a table of events that the next statement needs and that is absent. False: it is not that. */
 static bool makeTable(LinesCursor *c, sqlite3 *db)
 {
@@ -198,12 +247,12 @@ static bool prepare(LinesCursor *c, sqlite3 *db)
     enum { TABLES_MAX = 1000 };
     const char *rest = c->rest;
     for (int made = 0;; made++) {
-        if (sqlite3_prepare_v2(db, rest, -1, &c->statement, &c->rest) == SQLITE_OK) {
+        if (compile(c, db, rest)) {
             return true;
         }
         if (made == TABLES_MAX || !makeTable(c, db)) {
             /* The error of this statement, which making tables may have replaced. */
-            return sqlite3_prepare_v2(db, rest, -1, &c->statement, &c->rest) == SQLITE_OK;
+            return compile(c, db, rest);
         }
     }
 }
@@ -224,7 +273,8 @@ static int nextLine(sqlite3_vtab_cursor *base)
         }
         if (c->statement == NULL) {
             if (!prepare(c, db)) {
-                return failOf(c, sqlite3_errmsg(db));
+                return failOf(c,
+                        vtab->module->refused != NULL ? vtab->module->refused : sqlite3_errmsg(db));
             }
             c->headed = strcmp(c->format, "json") == 0 || strcmp(c->format, "dict") == 0 ||
                         sqlite3_column_count(c->statement) == 0;
@@ -328,6 +378,8 @@ static int filterLines(
     c->statement = NULL;
     EtwFree(c->query);
     EtwFree(c->format);
+    const LinesVtab *vtab = (const LinesVtab *)base->pVtab;
+    sqlite3_set_authorizer(vtab->db, authorize, vtab->module);
     c->query = textOf(argv[0]);
     c->format = textOf(argv[1]);
     c->rest = c->query;

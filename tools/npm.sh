@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 . tools/lib.sh
 
 packages="speedscope@1.25.0 @paulirish/trace_engine@0.0.65 @firefox-devtools/profiler-cli@0.10.0
-    hyparquet@1.33.0 hyparquet-compressors@1.1.2 @duckdb/node-api@1.5.6-r.1"
+    hyparquet@1.33.0 hyparquet-compressors@1.1.2 @duckdb/node-api@1.5.6-r.1 @opentelemetry/otlp-transformer@0.57.2"
 dir=$cache/npm
 mkdir -p "$dir"
 exec 9>"$dir.lock"

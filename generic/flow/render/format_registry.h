@@ -40,6 +40,11 @@
         "folded stacks, for flamegraph.pl and inferno", ETW_FILE_TEXT, ETW_SHOWS_CALLS)            \
     ROW(FLAMEGRAPH, "flamegraph", etwSinkFlamegraph, ".svg", "-title -weight",                     \
         "a flame graph as one SVG picture", ETW_FILE_TEXT, ETW_SHOWS_CALLS)                        \
+    ROW(OTLP, "otlp", etwSinkOtlp, ".otlp.json .otlp.jsonl", "",                                   \
+        "spans of calls as OpenTelemetry's JSON, a request on each line", ETW_FILE_TEXT,           \
+        "calls of scripts")                                                                        \
+    ROW(OTLP_PROTOBUF, "otlp-protobuf", etwSinkOtlp, ".otlp.pb .otlp", "",                         \
+        "spans of calls as OpenTelemetry's protobuf", ETW_FILE_BYTES, "calls of scripts")          \
     ROW(PARQUET, "parquet", etwSinkParquet, ".parquet", "",                                        \
         "columns for DuckDB, Spark, pandas and other analytics", ETW_FILE_BYTES, NULL)             \
     ROW(PERFETTO, "perfetto", etwSinkPerfetto, ".pftrace .perfetto-trace", "",                     \

@@ -53,6 +53,7 @@ static const EtwKeyword scriptKeywords[] = {
 #define CONTEXT  {"Context", TEXT, R(CONTEXT), "the proc (fully qualified) that made the call, or the namespace; `::` at top level"}
 #define CODE     {"Code", I32, R(CODE), "Tcl's code: 0 ok, 1 error, 2 return, 3 break, 4 continue"}
 #define DURATION {"Duration", U64, R(DURATION), "time in nanoseconds"}
+#define ORIGIN   {"Origin", U64, R(ORIGIN), "pairs the event Schedule with each call of the callback that was set; unique in the process; 0: none"}
 #define KIND     {"Kind", TEXT, R(KIND), "after, idle, readable, writable, accept, copy or loop"}
 static const EtwDeclaredField enter[] = {CALL_ID, DEPTH,
     {"Command", TEXT, R(COMMAND), "the command with its words substituted; of a step its full name first; of a line the first line of its text"},
@@ -74,7 +75,10 @@ static const EtwDeclaredField command[] = {
 static const EtwDeclaredField callbackEnter[] = {CALL_ID, DEPTH,
     {"Command", TEXT, R(COMMAND), "the script"},
     CONTEXT, KIND,
-    {"Queued", U64, R(QUEUED), "nanoseconds from the time when the callback was due (after), was requested (idle) or, for other kinds, the event loop last looked for events"}};
+    {"Queued", U64, R(QUEUED), "nanoseconds from the time when the callback was due (after), was requested (idle) or, for other kinds, the event loop last looked for events"},
+    ORIGIN};
+static const EtwDeclaredField schedule[] = {ORIGIN, KIND,
+    {"Command", TEXT, R(COMMAND), "the script"}};
 static const EtwDeclaredField callbackLeave[] = {CALL_ID, DEPTH, CODE, DURATION, KIND};
 static const EtwDeclaredField packageEnter[] = {CALL_ID, DEPTH,
     {"Command", TEXT, R(COMMAND), "the `package require` command"},
@@ -121,6 +125,7 @@ static const EtwDeclaredEvent scriptEvents[ETW_SCRIPT_EVENTS] = {
     [ETW_SCRIPT_LINE] = {"Line", INFO, K(STEP), M(LINE), 0, NULL, COUNT(enter), "A traced call reaches a line. CallId and Depth are those of the call."},
     [ETW_SCRIPT_WAIT] = {"Wait", INFO, K(EVENT), M(WAIT), 0, NULL, COUNT(wait), "A command that blocks without a channel has ended."},
     [ETW_SCRIPT_COVER] = {"Cover", INFO, K(COVER), 0, 0, NULL, COUNT(cover), "A command was executed, with `etw script cover`."},
+    [ETW_SCRIPT_SCHEDULE] = {"Schedule", INFO, K(EVENT), M(SCHEDULE), 0, NULL, COUNT(schedule), "A command has set a callback: after, fileevent, fcopy or socket -server."},
 };
 
 /* ---- Etw-Session ----------------------------------------------------------------------------- */

@@ -87,6 +87,7 @@ enum {
     ETW_SCRIPT_LINE,
     ETW_SCRIPT_WAIT,
     ETW_SCRIPT_COVER,
+    ETW_SCRIPT_SCHEDULE,
     ETW_SCRIPT_EVENTS
 };
 /* Events of Etw-Session. */

@@ -147,6 +147,8 @@ static uint64_t neededRoles(EtwMeaning meaning, bool windows)
     case ETW_MEANS_WAIT:
         return ETW_ROLE_BIT(ETW_ROLE_OPERATION) | ETW_ROLE_BIT(ETW_ROLE_DURATION) |
                ETW_ROLE_BIT(ETW_ROLE_CODE) | ETW_ROLE_BIT(ETW_ROLE_DETAIL);
+    case ETW_MEANS_SCHEDULE:
+        return ETW_ROLE_BIT(ETW_ROLE_ORIGIN) | ETW_ROLE_BIT(ETW_ROLE_KIND);
     case ETW_MEANS_SAMPLE:
         return ETW_ROLE_BIT(ETW_ROLE_WEIGHT) | ETW_ROLE_BIT(ETW_ROLE_STACK);
     case ETW_MEANS_SWITCH:

@@ -25,6 +25,7 @@ typedef enum EtwMeaning {
     ETW_MEANS_LINE,       /* an open call reaches a source line */
     ETW_MEANS_CHANNEL,    /* an operation on a Tcl channel */
     ETW_MEANS_WAIT,       /* a Tcl command has blocked the thread */
+    ETW_MEANS_SCHEDULE,   /* a command has set a callback */
     ETW_MEANS_SAMPLE,     /* the stack of Tcl calls at a moment */
     ETW_MEANS_CPU_SAMPLE, /* a thread was running at a moment */
     ETW_MEANS_SWITCH,     /* a CPU changes from one thread to another */
@@ -92,6 +93,7 @@ typedef enum EtwRole {
     ETW_ROLE_CODE,
     ETW_ROLE_DURATION,
     ETW_ROLE_QUEUED,
+    ETW_ROLE_ORIGIN, /* pairs the setting of a callback with its calls */
     ETW_ROLE_BYTES,
     ETW_ROLE_WEIGHT,
     /* numbers: the kernel */

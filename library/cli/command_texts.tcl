@@ -78,7 +78,7 @@ namespace eval ::etw::cli {
         }
         calls {
             -as {both|profile|tree {Show the profile (a row for each proc), the tree of callers, or both. Default: both.}}
-            -by {proc|line|sample {Make a row for each proc, for each line that calls were made from, or for each proc on sampled stacks. Default: proc.}}
+            -by {proc|line|sample|cause {Make a row for each proc, for each line that calls were made from, for each proc on sampled stacks, or for each call that set callbacks. Default: proc.}}
             -callers {PROC {Show which procs call this one, instead of the profile and the tree.}}
             -depth {N {Show this number of levels of the tree. Default: 0, all.}}
             -min {PERCENT {Leave out rows and calls with a smaller share of the time, 0 to 100. Default: 0.}}

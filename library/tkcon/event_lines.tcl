@@ -121,6 +121,7 @@ proc ::etw::tkcon::lines::Script {event} {
     switch -- $name {
         Enter - CallbackEnter - PackageEnter {return [Enter $props]}
         Leave - CallbackLeave - PackageLeave {return [Leave $props]}
+        Schedule {return {}}
     }
     if {![Inside $props]} {
         return {}

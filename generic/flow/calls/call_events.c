@@ -298,12 +298,15 @@ static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
         enter.idle = isLoop(v);
     }
     CallThread *t = EtwCallThreadOf(c, event, true);
+    enter.origin = EtwRoleNumber(v, ETW_ROLE_ORIGIN);
+    enter.queued = EtwRoleNumber(v, ETW_ROLE_QUEUED); /* only callbacks have it */
     switchIn(c, t, event->time);
     EtwCallEnterAt(c, t, event->time, &enter);
-    uint64_t queued = EtwRoleNumber(v, ETW_ROLE_QUEUED); /* only callbacks have it */
-    if (queued > 0) {
+    if (enter.queued > 0) {
         EtwCallCharge(c, t,
-                &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_QUEUE, ""), .count = 1, .ns = queued});
+                &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_QUEUE, ""),
+                        .count = 1,
+                        .ns = enter.queued});
     }
 }
 
@@ -527,6 +530,20 @@ static void takeOfThread(Calls *c, const EtwSchema *schema, const EtwEvent *even
     }
 }
 
+/* With config.causes: a callback was set, a process or thread was started. */
+static void takeCause(Calls *c, const EtwSchema *schema, EtwMeaning meaning, const EtwEvent *event)
+{
+    bool sets = meaning == ETW_MEANS_SCHEDULE;
+    Values v;
+    if (!c->base.config.causes || !EtwRoleValuesRead(&v, schema, event)) {
+        return;
+    }
+    CallThread *t = EtwCallThreadOf(c, event, sets);
+    if (t != NULL) {
+        (sets ? EtwCallSet : EtwCallStarted)(c, &v, t, event->time);
+    }
+}
+
 /* Charge transfers, and events that are only counted. */
 static void takeOther(Calls *c, const EtwSchema *schema, const EtwEvent *event)
 {
@@ -643,6 +660,14 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
         break;
     case ETW_MEANS_PROCESS_END:
         EtwCallProcessEnd(c, event->pid);
+        break;
+    case ETW_MEANS_SCHEDULE:
+        takeCause(c, schema, meaning, event);
+        break;
+    case ETW_MEANS_PROCESS_START:
+    case ETW_MEANS_THREAD_START:
+        takeCause(c, schema, meaning, event);
+        takeOther(c, schema, event);
         break;
     default:
         takeOther(c, schema, event);

@@ -157,6 +157,10 @@ static CallFrame *pop(Calls *c, CallThread *t, int code)
     if (f->counted && (t->count == 0 || !t->stack[t->count - 1]->counted)) {
         t->root->stats.total += ns;
     }
+    if (f->cause != NULL) {
+        f->cause->total += ns;
+        f->cause->self += f->self;
+    }
     f->self = 0;
     t->interps[f->interp].top = f->below;
     chargeParent(t, f);
@@ -472,6 +476,7 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
     if (f->counted) {
         countCall(c, t, f, enter);
     }
+    f->cause = c->base.config.causes ? EtwCallCauseOf(c, t, f->proc, enter) : NULL;
     EtwTableAdd(&c->open, &f->byId, idHash(t, f->id));
     t->interps[interp].lastId = enter->id;
     push(c, t, f, interp, enter);
@@ -538,6 +543,9 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
         recordTime(&f->use->row->stats, f->total - f->booked, code);
         EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
         recordGrowth(&f->use->row->growth, f->total - f->booked);
+    }
+    if (f->cause != NULL) {
+        f->cause->errors += code == 1;
     }
     if (f->node != NULL) {
         recordTime(&f->node->stats, f->total, code);
@@ -816,6 +824,7 @@ void EtwCallsEnd(EtwCalls *calls)
         }
     }
     EtwTableVisit(&c->open, markAsleep, c);
+    EtwCallCausesEnd(c);
 }
 
 static void freeFrame(CallFrame *f)
@@ -894,6 +903,7 @@ void EtwCallsFree(EtwCalls *calls)
     EtwTableFree(&c->uses, freePlain);
     EtwCallClassesFree(c);
     EtwCallChannelsFree(c);
+    EtwCallCausesFree(c);
     if (c->procs != NULL) {
         EtwCallsFree(c->procs);
     }

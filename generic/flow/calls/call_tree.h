@@ -183,6 +183,7 @@ typedef struct EtwCallsConfig {
     const EtwTrack
             *track;    /* names of the kernel's stacks; may be set before each event; NULL: none */
     const char *under; /* only calls of this proc and those that they make; NULL: all */
+    bool causes;       /* with tree: count callbacks by the call that set them */
     bool allThreads;   /* count the costs of threads without calls, too: in their nodes */
     EtwCallsView view;
     EtwCallsWatch watch;
@@ -251,6 +252,43 @@ EtwCaller *EtwCallCallers(const EtwCalls *calls, const char *proc, size_t *count
 void EtwCallersText(const EtwCalls *calls, const char *proc, EtwText *out);
 void EtwCallersCsv(const EtwCalls *calls, const char *proc, EtwText *out);
 void EtwCallersJson(const EtwCalls *calls, const char *proc, EtwText *out);
+/*
+ * Callbacks by the call that set them, and threads by the call that started them (call_causes.c). Requires
+ * config.causes.
+ */
+typedef enum EtwCauseKind {
+    ETW_CAUSE_AFTER,
+    ETW_CAUSE_IDLE,
+    ETW_CAUSE_READABLE,
+    ETW_CAUSE_WRITABLE,
+    ETW_CAUSE_ACCEPT,
+    ETW_CAUSE_COPY,
+    ETW_CAUSE_OTHER, /* of a later version */
+    ETW_CAUSE_PROCESS,
+    ETW_CAUSE_THREAD,
+    ETW_CAUSE_KINDS
+} EtwCauseKind;
+const char *EtwCauseKindName(EtwCauseKind kind);
+
+typedef struct EtwCause {
+    EtwTableNode node;
+    const EtwCallNode *by; /* the call; a thread: no traced call */
+    EtwCauseKind kind;
+    const EtwCallRow *callback; /* NULL: it did not run */
+    int order;                  /* by first occurrence */
+    uint64_t set;               /* how many were set (started) */
+    uint64_t calls, errors, total, self;
+    uint64_t delay, maxDelay; /* sum and maximum of ns from the setting to its first run */
+    uint64_t queued;          /* sum of ns from the time that it was due or noticed */
+} EtwCause;
+/* In the order of the view, largest total time first by default. The caller frees the array (EtwFree). */
+const EtwCause **EtwCallCauses(const EtwCalls *calls, size_t *countPtr, size_t *hiddenPtr);
+void EtwCausePath(const EtwCause *cause, EtwText *out);   /* "main > start > after" */
+const char *EtwCauseCallback(const EtwCause *cause);      /* "tick"; "": it did not run */
+const EtwCallNode *EtwCauseThread(const EtwCause *cause); /* of the call */
+void EtwCausesText(const EtwCalls *calls, EtwText *out);
+void EtwCausesCsv(const EtwCalls *calls, EtwText *out);
+void EtwCausesJson(const EtwCalls *calls, EtwText *out);
 /* Costs, largest time first. The caller frees the array (EtwFree). */
 const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
 /*

@@ -47,6 +47,7 @@ typedef struct CallFrame {
     EtwCallRow *proc; /* by name; the profile's row by line is use->row */
     CallUse *use;
     EtwCallNode *node;      /* NULL: no tree requested */
+    EtwCause *cause;        /* NULL: it was called, or config.causes is not set */
     int64_t entered, since; /* since: on the stack since then */
     bool placeless;         /* no line was reported yet: use refers to "(no source)" */
     uint64_t total, self;
@@ -100,10 +101,11 @@ typedef struct CallThread {
 typedef struct Calls {
     EtwCalls base;
     EtwSchemaStore *store;
-    EtwTable charged;  /* by schema: cost classes of other events */
-    EtwTable rows;     /* by name */
-    EtwTable classes;  /* of costs */
-    EtwTable channels; /* open ones (call_channels.c) */
+    EtwTable charged;         /* by schema: cost classes of other events */
+    EtwTable rows;            /* by name */
+    EtwTable classes;         /* of costs */
+    EtwTable channels;        /* open ones (call_channels.c) */
+    EtwTable origins, causes; /* call_causes.c */
     int classCount;
     EtwTable uses, nodes, open, places, threads, processes;
     size_t asleepCount;
@@ -125,7 +127,9 @@ typedef struct CallEnter {
     const char *name; /* its display name; NULL: the first word */
     size_t nameSize;
     uint32_t line;
-    bool idle; /* it waits in the event loop */
+    bool idle;       /* it waits in the event loop */
+    uint64_t origin; /* of a callback: the setting; 0: none */
+    uint64_t queued; /* of a callback: ns */
 } CallEnter;
 
 /* A stack, outermost first, separated by semicolons, and {NAME INCREASE ...}; not terminated. */
@@ -176,6 +180,16 @@ void EtwCallStatsFree(EtwCallStats *stats);
 /* ---- call_events.c -------------------------------------------------------------------------- */
 
 void EtwCallClassesFree(Calls *c);
+
+/* ---- call_causes.c -------------------------------------------------------------------------- */
+
+void EtwCallSet(Calls *c, const EtwRoleValues *v, CallThread *t, int64_t time);
+void EtwCallStarted(Calls *c, const EtwRoleValues *v, CallThread *creator, int64_t time);
+/* The cause of a call that begins now; NULL: it has a caller, or its cause is not known. */
+EtwCause *EtwCallCauseOf(
+        Calls *c, const CallThread *t, const EtwCallRow *callback, const CallEnter *enter);
+void EtwCallCausesEnd(Calls *c);
+void EtwCallCausesFree(Calls *c);
 
 /* ---- call_channels.c ------------------------------------------------------------------------ */
 

@@ -39,8 +39,11 @@ const EtwRule *EtwBuiltinRule(const EtwScriptState *state);
 int EtwWrapAfter(const EtwWrapCall *use);
 int EtwWrapFileevent(const EtwWrapCall *use);
 int EtwWrapCopy(const EtwWrapCall *use);
-/* The words with the script of -server replaced, each with a reference; NULL: unchanged. Free with EtwFree. */
-Tcl_Obj **EtwServerWords(const EtwWrapCall *use);
+/*
+ * The words with the script of -server replaced, each with a reference; NULL: unchanged. Free with EtwFree.
+ * *originPtr, *scriptPtr: for EtwWriteSchedule.
+ */
+Tcl_Obj **EtwServerWords(const EtwWrapCall *use, uint64_t *originPtr, Tcl_Obj **scriptPtr);
 
 /* ---- script_blocks.c: enter and leave without a traced command ---------------------------------------- */
 
@@ -51,11 +54,14 @@ typedef struct EtwBlock {
     const char *kind;
     int enter, leave; /* events */
     bool aliased;
+    uint64_t origin; /* of a callback: as in its event Schedule; otherwise 0 */
 } EtwBlock;
 
 /* Writes the enter event. The leave event is written when the evaluation that follows has ended. queued: ns. */
 void EtwBlockBegin(EtwScriptState *state, Tcl_Interp *interp, const EtwBlock *block,
         Tcl_Obj *command, uint64_t queued);
+/* A callback of this kind was set. */
+void EtwWriteSchedule(EtwScriptState *state, uint64_t origin, const char *kind, Tcl_Obj *script);
 int EtwWrapLoop(const EtwWrapCall *use);
 int EtwWrapPackage(const EtwWrapCall *use);
 /* A command that blocks the thread without a channel or the event loop; an event Wait when it has ended. */

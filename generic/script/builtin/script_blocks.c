@@ -45,7 +45,8 @@ static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t que
     if (block->enter == ETW_SCRIPT_CALLBACK_ENTER) {
         at = putText(at, block->kind, strlen(block->kind));
         EtwStore64(at, queued);
-        at += 8;
+        EtwStore64(at + 8, block->origin);
+        at += 16;
     }
     EtwPiecesBegin(&p, block->state);
     EtwPiecesRaw(&p, head, (size_t)(putHead(head, &block->call) + 2 - head));
@@ -57,6 +58,25 @@ static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t que
     put16(head + 10, EtwFieldEnd(&p));
     EtwPiecesRaw(&p, tail, (size_t)(at - tail));
     return EtwScriptWrite(block->state, rule, block->enter, p.data, p.count, NULL);
+}
+
+void EtwWriteSchedule(EtwScriptState *state, uint64_t origin, const char *kind, Tcl_Obj *script)
+{
+    const EtwBlock block = {.enter = ETW_SCRIPT_CALLBACK_ENTER};
+    const EtwRule *rule = EtwBuiltinRule(state);
+    char head[ETW_NAME_MAX + 64], *at = putText(head + 8, kind, strlen(kind));
+    EtwPieces p;
+
+    EtwStore64(head, origin);
+    EtwPiecesBegin(&p, state);
+    EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
+    EtwFieldBegin(&p, rule->maxLength);
+    Tcl_Obj *shown = rule->options.args ? script : nameOf(&block, script);
+    Tcl_IncrRefCount(shown);
+    EtwFieldValue(&p, shown, rule);
+    Tcl_DecrRefCount(shown);
+    put16(at, EtwFieldEnd(&p));
+    EtwScriptWrite(state, rule, ETW_SCRIPT_SCHEDULE, p.data, p.count, NULL);
 }
 
 /* The message is converted after taking the time: the duration excludes the conversion. */

@@ -11,6 +11,8 @@
 #include "base/alloc.h"
 #include "base/os.h"
 #include "base/wide.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char command[] =
@@ -49,6 +51,7 @@ static void watchLoop(void)
 typedef struct Origin {
     int refs;
     const char *kind;
+    uint64_t id;  /* of its event Schedule */
     uint64_t due; /* ticks; 0: when the event loop has noticed the event */
 } Origin;
 
@@ -72,11 +75,11 @@ static void originCopy(Tcl_Obj *from, Tcl_Obj *to)
 static const Tcl_ObjType originType = {
         .name = "etwCallback", .freeIntRepProc = originFree, .dupIntRepProc = originCopy};
 
-static Tcl_Obj *originObj(const char *kind, uint64_t due)
+static Tcl_Obj *originObj(const char *kind, uint64_t id, uint64_t due)
 {
     Tcl_Obj *obj = Tcl_NewStringObj(kind, -1);
     Origin *origin = EtwAlloc(sizeof *origin);
-    *origin = (Origin){.refs = 1, .kind = kind, .due = due};
+    *origin = (Origin){.refs = 1, .kind = kind, .id = id, .due = due};
     obj->internalRep.twoPtrValue.ptr1 = origin;
     obj->typePtr = &originType;
     return obj;
@@ -105,6 +108,13 @@ static Tcl_Obj *wholeScript(Tcl_Obj *script, bool list, int objc, Tcl_Obj *const
     return whole;
 }
 
+/* Tcl keeps the prefix of `socket -server` as text: the origin is a word such as accept17. */
+static uint64_t acceptId(Tcl_Obj *origin)
+{
+    const char *text = Tcl_GetString(origin);
+    return strncmp(text, "accept", 6) == 0 ? strtoull(text + 6, NULL, 10) : 0;
+}
+
 /* etwCallback ORIGIN SCRIPT ?ARG ...? */
 static int runNre(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
@@ -122,7 +132,8 @@ static int runNre(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     EtwBlock block = {.kind = origin ? origin->kind : "accept",
             .enter = ETW_SCRIPT_CALLBACK_ENTER,
             .leave = ETW_SCRIPT_CALLBACK_LEAVE,
-            .aliased = true};
+            .aliased = true,
+            .origin = origin ? origin->id : acceptId(objv[1])};
     if (origin != NULL) {
         etwHookLayer->aliasRuns(interp, script);
     }
@@ -165,16 +176,16 @@ static Tcl_Obj *aliased(const EtwWrapCall *use, Tcl_Obj *script, const char *kin
     if (look == NULL) {
         return script;
     }
-    Tcl_Obj *words[3] = {
-            etwHookLayer->aliasWord(use->hook->state, command), originObj(kind, due), script};
+    Tcl_Obj *words[3] = {etwHookLayer->aliasWord(use->hook->state, command),
+            originObj(kind, EtwScriptNewId(use->hook->state), due), script};
     Tcl_IncrRefCount(look);
     Tcl_Obj *alias = etwHookLayer->aliasScript(look, 3, words);
     Tcl_DecrRefCount(look);
     return alias;
 }
 
-/* The original of an aliased script; NULL: not an aliased script. */
-static Tcl_Obj *unaliased(Tcl_Obj *script)
+/* The words of an aliased script; NULL: not an aliased script. */
+static Tcl_Obj **aliasWords(Tcl_Obj *script)
 {
     Tcl_Size count;
     Tcl_Obj **words;
@@ -183,7 +194,24 @@ static Tcl_Obj *unaliased(Tcl_Obj *script)
             words[1]->typePtr != &originType) {
         return NULL;
     }
-    return words[2];
+    return words;
+}
+
+/* The original of an aliased script; NULL: not an aliased script. */
+static Tcl_Obj *unaliased(Tcl_Obj *script)
+{
+    Tcl_Obj **words = aliasWords(script);
+    return words != NULL ? words[2] : NULL;
+}
+
+/* The command has set this callback, if it is an aliased script. */
+static void reportSet(const EtwWrapCall *use, Tcl_Obj *callback)
+{
+    Tcl_Obj **words = aliasWords(callback);
+    if (words != NULL && use->hook->state->interp != NULL) {
+        const Origin *origin = words[1]->internalRep.twoPtrValue.ptr1;
+        EtwWriteSchedule(use->hook->state, origin->id, origin->kind, words[2]);
+    }
 }
 
 /* Run the command with one word replaced. */
@@ -194,6 +222,9 @@ static int runWith(const EtwWrapCall *use, int at, Tcl_Obj *word)
     words[at] = word;
     Tcl_IncrRefCount(word);
     int result = EtwWrapRun(use, use->objc, words);
+    if (result == TCL_OK) {
+        reportSet(use, word);
+    }
     Tcl_DecrRefCount(word);
     EtwFree(words);
     return result;
@@ -214,6 +245,9 @@ static int runAfter(const EtwWrapCall *use, const char *kind, Tcl_WideInt ms)
     Tcl_Obj *words[3] = {use->objv[0], use->objv[1], aliased(use, script, kind, OsTicks() + ticks)};
     Tcl_IncrRefCount(words[2]);
     int result = EtwWrapRun(use, 3, words);
+    if (result == TCL_OK) {
+        reportSet(use, words[2]);
+    }
     Tcl_DecrRefCount(words[2]);
     Tcl_DecrRefCount(script);
     return result;
@@ -284,7 +318,7 @@ int EtwWrapCopy(const EtwWrapCall *use)
 }
 
 /* socket -server PREFIX ?-myaddr ADDR? PORT. Tcl keeps the prefix as text and appends channel, address and port. */
-Tcl_Obj **EtwServerWords(const EtwWrapCall *use)
+Tcl_Obj **EtwServerWords(const EtwWrapCall *use, uint64_t *originPtr, Tcl_Obj **scriptPtr)
 {
     int at = 1;
     while (at + 1 < use->objc && !isPrefix(use->objv[at], "-server", 2)) {
@@ -294,8 +328,11 @@ Tcl_Obj **EtwServerWords(const EtwWrapCall *use)
         return NULL;
     }
     Tcl_Obj **words = EtwAlloc((size_t)use->objc * sizeof *words);
-    Tcl_Obj *parts[2] = {Tcl_NewStringObj("accept", -1), use->objv[at + 1]};
+    *originPtr = EtwScriptNewId(use->hook->state);
+    Tcl_Obj *parts[2] = {Tcl_ObjPrintf("accept%" TCL_LL_MODIFIER "u", (Tcl_WideUInt)*originPtr),
+            use->objv[at + 1]};
     Tcl_Obj *rest = Tcl_NewListObj(2, parts);
+    *scriptPtr = use->objv[at + 1];
     Tcl_IncrRefCount(rest);
     for (int i = 0; i < use->objc; i++) {
         words[i] = i == at + 1 ? etwHookLayer->aliasPrefix(use->hook->state, command, rest)

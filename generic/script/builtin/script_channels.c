@@ -181,10 +181,15 @@ int EtwWrapOpen(const EtwWrapCall *use)
 
 int EtwWrapSocket(const EtwWrapCall *use)
 {
-    Tcl_Obj **words = EtwServerWords(use);
+    uint64_t origin;
+    Tcl_Obj *script;
+    Tcl_Obj **words = EtwServerWords(use, &origin, &script);
     Tcl_Obj *const *objv = words ? words : use->objv;
     int code = wanted() && use->objc > 1 ? runOpen(use, "socket", objv)
                                          : EtwWrapRun(use, use->objc, objv);
+    if (words != NULL && code == TCL_OK && use->hook->state->interp != NULL) {
+        EtwWriteSchedule(use->hook->state, origin, "accept", script);
+    }
     for (int i = 0; words != NULL && i < use->objc; i++) {
         Tcl_DecrRefCount(words[i]);
     }

@@ -9,9 +9,9 @@
 #include "flow/render/format_registry.h"
 
 enum { AS_BOTH, AS_PROFILE, AS_TREE };
-enum { BY_PROC, BY_LINE, BY_SAMPLE };
+enum { BY_PROC, BY_LINE, BY_SAMPLE, BY_CAUSE };
 static const char *const asNames[] = {"both", "profile", "tree", NULL};
-static const char *const byNames[] = {"proc", "line", "sample", NULL};
+static const char *const byNames[] = {"proc", "line", "sample", "cause", NULL};
 static const char *const sortNames[] = {"self", "total", "calls", "wait", "errors", "min", "p50",
         "p99", "max", "name", NULL}; /* as EtwCallSort */
 
@@ -331,6 +331,59 @@ static Tcl_Obj *callersResult(const CallsReading *o)
     return EtwTakeText(o->reading.interp, &out);
 }
 
+static Tcl_Obj *causesObj(const EtwCalls *calls)
+{
+    size_t count, hidden;
+    const EtwCause **causes = EtwCallCauses(calls, &count, &hidden);
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (size_t i = 0; i < count; i++) {
+        const EtwCause *k = causes[i];
+        const EtwCallNode *thread = EtwCauseThread(k);
+        Tcl_Obj *dict = Tcl_NewDictObj();
+        EtwText path = {0};
+        EtwCausePath(k, &path);
+        EtwPut(dict, "pid", EtwUint64Obj(thread->pid));
+        EtwPut(dict, "tid", EtwUint64Obj(thread->tid));
+        EtwPut(dict, "kind", EtwStringObj(EtwCauseKindName(k->kind)));
+        EtwPut(dict, "cause", EtwTextObj(path.data, path.size));
+        EtwPut(dict, "callback", EtwStringObj(EtwCauseCallback(k)));
+        EtwPut(dict, "set", EtwUint64Obj(k->set));
+        EtwPut(dict, "calls", EtwUint64Obj(k->calls));
+        EtwPut(dict, "errors", EtwUint64Obj(k->errors));
+        EtwPut(dict, "total", EtwUint64Obj(k->total));
+        EtwPut(dict, "self", EtwUint64Obj(k->self));
+        EtwPut(dict, "delay", EtwUint64Obj(k->delay));
+        EtwPut(dict, "maxdelay", EtwUint64Obj(k->maxDelay));
+        EtwPut(dict, "queued", EtwUint64Obj(k->queued));
+        EtwTextFree(&path);
+        Tcl_ListObjAppendElement(NULL, list, dict);
+    }
+    EtwFree(causes);
+    return list;
+}
+
+/* Of -by cause. */
+static Tcl_Obj *causesResult(const CallsReading *o)
+{
+    EtwText out = {0};
+
+    switch (formatOf(o)) {
+    case ETW_FORMAT_CALLS_LIST:
+        return causesObj(o->calls);
+    case ETW_FORMAT_CALLS_CSV:
+        EtwCausesCsv(o->calls, &out);
+        break;
+    case ETW_FORMAT_CALLS_JSON:
+        EtwCausesJson(o->calls, &out);
+        break;
+    default:
+        EtwCausesText(o->calls, &out);
+        addNotes(&out, &o->reading.query, o->calls);
+    }
+    return EtwTakeText(o->reading.interp, &out);
+}
+
 static Tcl_Obj *resultObj(const CallsReading *o)
 {
     const EtwQuery *query = &o->reading.query;
@@ -391,15 +444,29 @@ static int checkCallers(const CallsReading *o)
     return TCL_OK;
 }
 
+static int checkCauses(const CallsReading *o)
+{
+    if (o->by == BY_CAUSE && (!o->merge || o->callers != NULL || o->depth != 0)) {
+        return EtwTclFail(o->reading.interp, ETW_E_ARG, "CAUSE", "-by",
+                "\"-by cause\" is a table of callbacks: it excludes \"-merge 0\", \"-callers\" and "
+                "\"-depth\"");
+    }
+    if (o->by == BY_CAUSE && formatOf(o) == ETW_FORMAT_CALLS_FOLDED) {
+        return EtwTclFail(o->reading.interp, ETW_E_ARG, "FORMAT", "-format",
+                "\"-by cause\" is a table: its formats are text, list, csv and json");
+    }
+    return TCL_OK;
+}
+
 static int checkOptions(void *record)
 {
     CallsReading *o = record;
     Tcl_Interp *interp = o->reading.interp;
 
-    if (checkMin(o) != TCL_OK || checkCallers(o) != TCL_OK) {
+    if (checkMin(o) != TCL_OK || checkCallers(o) != TCL_OK || checkCauses(o) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (o->callers != NULL) {
+    if (o->callers != NULL || o->by == BY_CAUSE) {
         o->as = AS_TREE;
     }
 
@@ -432,6 +499,7 @@ static int beginCalls(void *record)
             .single = !o->merge,
             .byLine = o->by == BY_LINE,
             .samples = o->by == BY_SAMPLE,
+            .causes = o->by == BY_CAUSE,
             .under = procName(o->under),
             .view = {.sort = (EtwCallSort)o->sort,
                     .top = (size_t)o->top,
@@ -486,7 +554,9 @@ static int endCalls(void *record)
             checkCalled(o, "-under", o->under) != TCL_OK) {
         return TCL_ERROR;
     }
-    o->reading.result = o->callers != NULL ? callersResult(o) : resultObj(o);
+    o->reading.result = o->callers != NULL  ? callersResult(o)
+                        : o->by == BY_CAUSE ? causesResult(o)
+                                            : resultObj(o);
     return o->reading.result ? TCL_OK : TCL_ERROR;
 }
 

@@ -329,8 +329,9 @@ Tcl_Obj **EtwServerWords(const EtwWrapCall *use, uint64_t *originPtr, Tcl_Obj **
     }
     Tcl_Obj **words = EtwAlloc((size_t)use->objc * sizeof *words);
     *originPtr = EtwScriptNewId(use->hook->state);
-    Tcl_Obj *parts[2] = {Tcl_ObjPrintf("accept%" TCL_LL_MODIFIER "u", (Tcl_WideUInt)*originPtr),
-            use->objv[at + 1]};
+    char word[32];
+    snprintf(word, sizeof word, "accept%llu", (unsigned long long)*originPtr);
+    Tcl_Obj *parts[2] = {Tcl_NewStringObj(word, -1), use->objv[at + 1]};
     Tcl_Obj *rest = Tcl_NewListObj(2, parts);
     *scriptPtr = use->objv[at + 1];
     Tcl_IncrRefCount(rest);

@@ -213,7 +213,7 @@ proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
     } trap {ETW IO DATABASE} {message how} {
         return -options $how $message
     } on error {message how} {
-        if {![file exists $path]} {
+        if {![Exists $path]} {
             return 1
         }
         if {[Unreadable [dict get $how -errorcode]]} {
@@ -241,6 +241,11 @@ proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
     }
     Notify $job shipped $path [dict get $loaded events]
     return 1
+}
+
+# `file exists` asks access(2), which denies a user with CAP_DAC_OVERRIDE what open(2) allows.
+proc ::etw::ship::Exists {path} {
+    return [expr {![catch {file lstat $path found}]}]
 }
 
 # Does an error of the reader say that the file is no trace, or one that it cannot read, so that another attempt is useless?
@@ -312,7 +317,7 @@ proc ::etw::ship::Recall {job} {
 }
 
 proc ::etw::ship::Remember {job shipped} {
-    set shipped [dict filter $shipped script {name stamp} {file exists [file join [dict get $job folder] $name]}]
+    set shipped [dict filter $shipped script {name stamp} {Exists [file join [dict get $job folder] $name]}]
     set path [BookmarkFile $job]
     if {$shipped eq [Recall $job]} {
         return

@@ -216,6 +216,7 @@ struct SqlCursor {
     SqlReading reading;
     char *source; /* of a table-valued function */
     sqlite3_int64 row;
+    bool selected; /* by a condition: the row's number is not that of another scan */
     bool ended;
     void *state; /* of the maker, for the open file */
     SqlRows rows;

@@ -502,6 +502,7 @@ static int filterRows(
     const SqlVtab *vtab = (const SqlVtab *)base->pVtab;
     SqlReading *reading = &cursor->reading;
     closeReading(cursor);
+    cursor->selected = false;
     reading->names = (idxNum & PLAN_NAMES) != 0;
     const SqlMaker *maker = vtab->table->maker;
     reading->names |= maker != NULL && maker->named;
@@ -509,6 +510,7 @@ static int filterRows(
     for (int i = 0; i < argc; i++) {
         SqlBound bound = (SqlBound)(idxStr[2 * i] - 'a');
         reading->names |= bound == SQL_PID || bound == SQL_TID;
+        cursor->selected |= bound != SQL_SOURCE;
         takeCondition(cursor, bound, idxStr[2 * i + 1], argv[i]);
     }
     if (vtab->event != NULL) {
@@ -562,10 +564,13 @@ static int rowNumber(sqlite3_vtab_cursor *base, sqlite3_int64 *rowPtr)
 {
     SqlCursor *cursor = (SqlCursor *)base;
     *rowPtr = cursor->row;
-    return cursor->groups == NULL
+    return cursor->groups == NULL && !cursor->selected
                    ? SQLITE_OK
-                   : fail(cursor, "events that are counted in groups have no rowid: add a column "
-                                  "such as time to the query");
+                   : fail(cursor, "rows that a condition selects, and events that are counted in "
+                                  "groups, have no rowid, "
+                                  "which also RIGHT JOIN and FULL JOIN need: write LEFT JOIN with "
+                                  "the tables exchanged, "
+                                  "or add a column such as time to the query");
 }
 
 #define CURSOR_METHODS                                                                             \

@@ -31,7 +31,7 @@ ElfSymbols *ElfSymbolsOpen(const char *path)
     ElfSymbols *e = EtwAlloc(sizeof *e);
     GElf_Addr bias;
     Dwarf_Addr dwarfBias;
-    e->dwfl = EtwDwBegin();
+    e->dwfl = EtwDwBegin(true);
     if (e->dwfl != NULL) {
         etwDw.dwfl_report_begin(e->dwfl);
         e->module = etwDw.dwfl_report_elf(e->dwfl, path, path, -1, 0, true);

@@ -16,6 +16,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool loaded;
 static char *debugPath = NULL; /* NULL: elfutils' own: +:.debug:/usr/lib/debug */
 static Dwfl_Callbacks callbacks = {.debuginfo_path = &debugPath};
+static Dwfl_Callbacks bare; /* finds no other files, here or through the network */
+
+static int findNothing(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+        const char *file, const char *link, GElf_Word crc, char **debugPtr)
+{
+    (void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc;
+    *debugPtr = NULL;
+    return -1;
+}
 
 static void load(void)
 {
@@ -27,9 +36,10 @@ static void load(void)
     ETW_DW_FUNCTIONS(X)
 #undef X
     loaded = loaded && etwDw.elf_version(EV_CURRENT) != EV_NONE;
-    callbacks.find_elf = etwDw.dwfl_build_id_find_elf;
+    callbacks.find_elf = bare.find_elf = etwDw.dwfl_build_id_find_elf;
     callbacks.find_debuginfo = etwDw.dwfl_standard_find_debuginfo;
-    callbacks.section_address = etwDw.dwfl_offline_section_address;
+    bare.find_debuginfo = findNothing;
+    callbacks.section_address = bare.section_address = etwDw.dwfl_offline_section_address;
 }
 
 bool EtwDwLoad(void)
@@ -43,9 +53,9 @@ const char *EtwSymbolsLackElf(void)
     return EtwDwLoad() ? NULL : "the library libdw.so.1 is not installed (Debian: libdw1)";
 }
 
-Dwfl *EtwDwBegin(void)
+Dwfl *EtwDwBegin(bool debug)
 {
-    return etwDw.dwfl_begin(&callbacks);
+    return etwDw.dwfl_begin(debug ? &callbacks : &bare);
 }
 
 bool EtwDwAddressOf(Elf *elf, uint64_t offset, GElf_Addr *addressPtr)

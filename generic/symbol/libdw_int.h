@@ -28,6 +28,7 @@
     X(dwarf_getsrcfiles)                                                                           \
     X(dwarf_haspc)                                                                                 \
     X(dwarf_tag)                                                                                   \
+    X(dwfl_addrmodule)                                                                             \
     X(dwfl_attach_state)                                                                           \
     X(dwfl_begin)                                                                                  \
     X(dwfl_build_id_find_elf)                                                                      \
@@ -62,8 +63,9 @@ typedef struct EtwDw {
 } EtwDw;
 extern EtwDw etwDw; /* after EtwDwLoad has returned true */
 
-bool EtwDwLoad(void);   /* false: the library is not installed */
-Dwfl *EtwDwBegin(void); /* without modules; NULL: no memory */
+bool EtwDwLoad(void); /* false: the library is not installed */
+/* Without modules; NULL: no memory. debug: files with debug information may be searched, also by debuginfod. */
+Dwfl *EtwDwBegin(bool debug);
 /* The address, as in the program headers, of an offset in executable code of the file. False: in no segment. */
 bool EtwDwAddressOf(Elf *elf, uint64_t offset, GElf_Addr *addressPtr);
 #endif

@@ -67,7 +67,7 @@ const char *EtwUnwindLacks(const char *machine)
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-enum { PROCESSES_MAX = 32, MODULES_MAX = 64 /* of a process */, OPENED_MAX = 50000, THREAD = 1 };
+enum { PROCESSES_MAX = 256, MODULES_MAX = 64 /* of a process */, OPENED_MAX = 50000, THREAD = 1 };
 
 /* An image in which a stack was. */
 typedef struct Module {
@@ -146,7 +146,7 @@ static Process *processOf(EtwUnwinder *u, uint32_t pid, uint64_t epoch)
         p = NULL;
     }
     if (p == NULL) {
-        Dwfl *dwfl = EtwDwBegin();
+        Dwfl *dwfl = EtwDwBegin(false);
         if (dwfl == NULL) {
             return NULL;
         }
@@ -236,6 +236,10 @@ static void needAddress(EtwUnwinder *u, uint64_t address)
         if (address - p->modules[i].base < p->modules[i].size) {
             return;
         }
+    }
+    /* A module has all segments of its file. elfutils would replace it while it is in use if it were added again. */
+    if (etwDw.dwfl_addrmodule(p->dwfl, address) != NULL) {
+        return;
     }
     const EtwImage *image = imageAt(u->images, address);
     if (image != NULL) {

@@ -179,6 +179,18 @@ static void testPlacements(void)
     }
 }
 
+/* Tokens as passwords have hundreds of bytes. */
+static void testLongSecrets(void)
+{
+    char place[1200], token[801];
+    memset(token, 'S', 800);
+    token[800] = 0;
+    snprintf(place, sizeof place, "https://aws:%s@d.example/pypi", token);
+    CHECK_STR(normalized(place), "https://***@d.example/pypi");
+    snprintf(place, sizeof place, "joe:%s@host/db", token);
+    CHECK_STR(normalized(place), "***@host/db");
+}
+
 /* A long name is cut, and its work is bounded. */
 static void testLongName(void)
 {
@@ -380,6 +392,7 @@ int main(int argc, char **argv)
     CHECK_RUN(testTemporaryNames);
     CHECK_RUN(testSecrets);
     CHECK_RUN(testPlacements);
+    CHECK_RUN(testLongSecrets);
     CHECK_RUN(testLongName);
     CHECK_RUN(testRankTest);
     CHECK_RUN(testExtraQuery);

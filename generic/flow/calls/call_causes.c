@@ -6,6 +6,7 @@
  *	process or a thread.
  */
 #include "flow/calls/call_tree_int.h"
+#include "base/unicode.h"
 #include "flow/render/columns.h"
 #include "flow/render/escape.h"
 #include "semantics/semantics.h"
@@ -132,6 +133,20 @@ void EtwCallStarted(Calls *c, const EtwRoleValues *v, CallThread *creator, int64
                     .time = time});
 }
 
+static void removeOrigin(Calls *c, CallOrigin *o)
+{
+    EtwTableRemove(&c->origins, &o->node);
+    EtwFree(o);
+}
+
+void EtwCallForget(Calls *c, uint32_t pid, uint32_t tid)
+{
+    CallOrigin *o = find(c, pid, threadId(tid));
+    if (o != NULL) {
+        removeOrigin(c, o);
+    }
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 EtwCause *EtwCallCauseOf(
@@ -155,9 +170,9 @@ EtwCause *EtwCallCauseOf(
         cause->delay += delay;
         cause->maxDelay = delay > cause->maxDelay ? delay : cause->maxDelay;
     }
-    if (o->kind == ETW_CAUSE_AFTER || o->kind == ETW_CAUSE_IDLE) { /* they run once */
-        EtwTableRemove(&c->origins, &o->node);
-        EtwFree(o);
+    if (o->kind == ETW_CAUSE_AFTER || o->kind == ETW_CAUSE_IDLE ||
+            o->kind == ETW_CAUSE_COPY) { /* they run once */
+        removeOrigin(c, o);
     }
     return cause;
 }
@@ -191,7 +206,7 @@ void EtwCallCausesFree(Calls *c)
 
 typedef struct Listed {
     EtwText list; /* of EtwCause pointers */
-    uint64_t least;
+    double least;
     size_t hidden;
 } Listed;
 
@@ -204,7 +219,7 @@ static void addListed(void *ctx, EtwTableNode *node)
 {
     Listed *listed = ctx;
     const EtwCause *cause = (const EtwCause *)node;
-    if (cause->total < listed->least) {
+    if ((double)cause->total < listed->least) {
         listed->hidden++;
     } else {
         EtwTextAdd(&listed->list, &cause, sizeof cause);
@@ -256,7 +271,7 @@ const EtwCause **EtwCallCauses(const EtwCalls *calls, size_t *countPtr, size_t *
     Listed listed = {0};
     uint64_t total = 0;
     EtwTableVisit(causes, addTotal, &total);
-    listed.least = (uint64_t)(view->min / 100 * (double)total);
+    listed.least = view->min / 100 * (double)total;
     EtwTableVisit(causes, addListed, &listed);
     size_t count = listed.list.size / sizeof(EtwCause *);
     if (count > 1) {
@@ -273,7 +288,7 @@ const EtwCause **EtwCallCauses(const EtwCalls *calls, size_t *countPtr, size_t *
 
 void EtwCausePath(const EtwCause *cause, EtwText *out)
 {
-    enum { SHOWN = 20 }; /* the innermost calls of a deep path */
+    enum { SHOWN = 20, MOST = 200 /* bytes of a name */ }; /* the innermost calls of a deep path */
     const EtwCallNode *nodes[SHOWN], *n = cause->by;
     int count = 0;
     for (; n->parent != NULL && count < SHOWN; n = n->parent) {
@@ -282,7 +297,8 @@ void EtwCausePath(const EtwCause *cause, EtwText *out)
     EtwTextStr(out, n->parent != NULL ? "... > " : count == 0 ? "(top level) > " : "");
     while (count > 0) {
         const EtwCallRow *row = nodes[--count]->row;
-        EtwTextAdd(out, row->name, row->nameSize);
+        EtwTextAdd(
+                out, row->name, row->nameSize > MOST ? EtwUtf8Cut(row->name, MOST) : row->nameSize);
         EtwTextStr(out, " > ");
     }
     EtwTextStr(out, kinds[cause->kind][1]);

@@ -107,6 +107,9 @@ static void push(Calls *c, CallThread *t, CallFrame *f, int interp, const CallEn
     f->below = t->interps[interp].top;
     f->index = t->count;
     f->outermost = f->use->active++ == 0;
+    if (f->cause != NULL) {
+        f->cause->active++;
+    }
     t->interps[interp].top = t->count;
     t->stack[t->count++] = f;
     if (watch->push != NULL) {
@@ -158,7 +161,7 @@ static CallFrame *pop(Calls *c, CallThread *t, int code)
         t->root->stats.total += ns;
     }
     if (f->cause != NULL) {
-        f->cause->total += ns;
+        f->cause->total += --f->cause->active == 0 ? ns : 0;
         f->cause->self += f->self;
     }
     f->self = 0;
@@ -753,6 +756,7 @@ void EtwCallThreadEnd(Calls *c, CallThread *t)
     t->stack = NULL;
     t->capacity = 0;
     t->ended = true;
+    EtwCallForget(c, t->pid, t->tid);
     EtwTableRemove(&c->threads, &t->node);
     leaveProcess(t);
     c->lastThread = NULL;

@@ -280,6 +280,7 @@ typedef struct EtwCause {
     uint64_t calls, errors, total, self;
     uint64_t delay, maxDelay; /* sum and maximum of ns from the setting to its first run */
     uint64_t queued;          /* sum of ns from the time that it was due or noticed */
+    int active;               /* runs that have not ended */
 } EtwCause;
 /* In the order of the view, largest total time first by default. The caller frees the array (EtwFree). */
 const EtwCause **EtwCallCauses(const EtwCalls *calls, size_t *countPtr, size_t *hiddenPtr);

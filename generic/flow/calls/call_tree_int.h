@@ -188,6 +188,8 @@ void EtwCallStarted(Calls *c, const EtwRoleValues *v, CallThread *creator, int64
 /* The cause of a call that begins now; NULL: it has a caller, or its cause is not known. */
 EtwCause *EtwCallCauseOf(
         Calls *c, const CallThread *t, const EtwCallRow *callback, const CallEnter *enter);
+void EtwCallForget(
+        Calls *c, uint32_t pid, uint32_t tid); /* the thread has ended; its id may come again */
 void EtwCallCausesEnd(Calls *c);
 void EtwCallCausesFree(Calls *c);
 

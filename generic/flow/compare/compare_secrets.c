@@ -313,7 +313,7 @@ static size_t matchUserInfo(const char *start, Rest r)
     if (!url || *r.at == '[') {
         return 0;
     }
-    while (r.at + all < r.end && !EtwIsBlank(r.at[all]) && !isQuote(r.at[all]) && all < 2 * FAR) {
+    while (r.at + all < r.end && !EtwIsBlank(r.at[all]) && !isQuote(r.at[all])) {
         all++;
     }
     while (end < all && strchr("/?#", r.at[end]) == NULL) {
@@ -349,12 +349,11 @@ static size_t matchLogin(const char *start, Rest r)
         }
     }
     size_t password = ++n;
-    while (n < FAR && at(r, n) != '\0' && !EtwIsBlank(at(r, n)) &&
-            strchr("/@:{}\"'", at(r, n)) == NULL) {
+    while (at(r, n) != '\0' && !EtwIsBlank(at(r, n)) && strchr("/@:{}\"'", at(r, n)) == NULL) {
         n++;
     }
     bool host = isLetter(at(r, n + 1)) || EtwIsDigit(at(r, n + 1)) || at(r, n + 1) == '[';
-    bool image = EtwRestBegins(EtwRestAfter(r, n < FAR && at(r, n) == '@' ? n + 1 : 0), "sha256:");
+    bool image = EtwRestBegins(EtwRestAfter(r, at(r, n) == '@' ? n + 1 : 0), "sha256:");
     return n > password && at(r, n) == '@' && host && !image ? n : 0;
 }
 

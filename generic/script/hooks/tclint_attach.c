@@ -178,7 +178,12 @@ static void freeChildren(Interp *iPtr)
             iPtr->interpInfo; /* its first member, which the self-check looks at */
     for (Tcl_HashEntry *e = Tcl_FirstHashEntry(children, &search); e != NULL;
             e = Tcl_NextHashEntry(&search)) {
-        Interp *child = (Interp *)Tcl_GetChild((Tcl_Interp *)iPtr, Tcl_GetHashKey(children, e));
+        Tcl_DString
+                path; /* a list; a path without an interpreter would change the result of the program's command */
+        Tcl_DStringInit(&path);
+        Tcl_DStringAppendElement(&path, Tcl_GetHashKey(children, e));
+        Interp *child = (Interp *)Tcl_GetChild((Tcl_Interp *)iPtr, Tcl_DStringValue(&path));
+        Tcl_DStringFree(&path);
         if (child != NULL && child->limit.cmdGranularity == GRANULARITY &&
                 child->limit.cmdCount == 0) {
             child->limit.active &= ~TCL_LIMIT_COMMANDS;

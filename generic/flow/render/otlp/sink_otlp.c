@@ -54,8 +54,10 @@ enum {
     TCL_CODE_ERROR = 1,
     TRACE_SIZE = 16,
     SPAN_SIZE = 8,
-    EVENTS_MAX = 128,       /* of a span; the limit that OpenTelemetry's own libraries have */
-    BATCH_SIZE = 256 * 1024 /* bytes of spans in one request */
+    EVENTS_MAX = 128,        /* of a span; the limit that OpenTelemetry's own libraries have */
+    EVENTS_SIZE = 64 * 1024, /* bytes of a span's events */
+    TEXT_MAX = 4096,         /* bytes of a name or command */
+    BATCH_SIZE = 256 * 1024  /* bytes of spans in one request */
 };
 
 /* An open call. */
@@ -415,10 +417,21 @@ static uint64_t idOf(const Otlp *o, const Lane *lane, int64_t time, uint64_t num
     return id != 0 ? id : 1;
 }
 
+static size_t cut(const char *text, size_t size)
+{
+    return size > TEXT_MAX ? EtwUtf8Cut(text, TEXT_MAX) : size;
+}
+
+/* The begin or end of a call, callback or package: these are spans. */
+static bool isBlock(EtwMeaning meaning)
+{
+    return meaning >= ETW_MEANS_CALL_ENTER && meaning <= ETW_MEANS_PACKAGE_LEAVE;
+}
+
 static void identify(Otlp *o, const Lane *lane, Span *span)
 {
     uint64_t number = 3 * ++o->count;
-    if (o->event != NULL && !EtwGuidIsNull(&o->event->activity)) {
+    if (!span->resumed && o->event != NULL && !EtwGuidIsNull(&o->event->activity)) {
         traceOfActivity(&o->event->activity, span->trace);
     } else if (span->outer != NULL) {
         memcpy(span->trace, span->outer->trace, TRACE_SIZE);
@@ -444,7 +457,7 @@ static void onPush(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRo
     span->start = time;
     span->resumed = size == 0;
     if (size > proc->nameSize) {
-        EtwTextAdd(&span->words, text, size);
+        EtwTextAdd(&span->words, text, cut(text, size));
     }
     identify(o, lane, span);
     lane->top = span;
@@ -459,13 +472,13 @@ static void addStatus(Otlp *o, EtwText *out, int code)
     if (code != TCL_CODE_ERROR) {
         return;
     }
-    if (o->schema != NULL && EtwMeansCall(EtwMeaningOf(o->schema)) &&
+    if (o->schema != NULL && isBlock(EtwMeaningOf(o->schema)) &&
             EtwRoleValuesRead(&roles, o->schema, o->event)) {
         text = EtwRoleText(&roles, ETW_ROLE_RESULT, &size);
     }
     size_t status = beginMessage(o, out, SPAN_STATUS, "status");
     if (size > 0) {
-        addText(o, out, STATUS_MESSAGE, "message", text, size);
+        addText(o, out, STATUS_MESSAGE, "message", text, cut(text, size));
     }
     addNumber(o, out, STATUS_CODE, "code", STATUS_ERROR);
     endMessage(o, out, status);
@@ -475,7 +488,8 @@ static void addAttributes(const Otlp *o, EtwText *out, const Span *span, uint32_
         const EtwCallRow *proc, int code)
 {
     beginList(o, out, "attributes");
-    addTextPair(o, out, SPAN_ATTRIBUTES, "code.function.name", proc->name, proc->nameSize);
+    addTextPair(o, out, SPAN_ATTRIBUTES, "code.function.name", proc->name,
+            cut(proc->name, proc->nameSize));
     if (tid != ETW_NO_ID) {
         addIntPair(o, out, SPAN_ATTRIBUTES, "thread.id", tid);
     }
@@ -515,7 +529,7 @@ static void writeSpan(
     if (span->parent != NULL) {
         addId(o, out, SPAN_PARENT, "parentSpanId", span->parent->id, SPAN_SIZE);
     }
-    addText(o, out, SPAN_NAME, "name", proc->name, proc->nameSize);
+    addText(o, out, SPAN_NAME, "name", proc->name, cut(proc->name, proc->nameSize));
     addNumber(o, out, SPAN_KIND, "kind", KIND_INTERNAL);
     addTime(o, out, SPAN_START, "startTimeUnixNano", span->start);
     addTime(o, out, SPAN_END, "endTimeUnixNano", end);
@@ -585,6 +599,10 @@ static void addEvent(Otlp *o, Span *span)
     EtwDecode(o->schema != NULL ? o->schema : &unknown, o->event, &visitor, o);
     endList(o, out);
     endMessage(o, out, at);
+    if (span->events.size + out->size > EVENTS_SIZE) {
+        span->dropped += span->dropped < UINT32_MAX;
+        return;
+    }
     if (o->json && span->eventCount > 0) {
         EtwTextChar(&span->events, ',');
     }
@@ -614,7 +632,7 @@ static void otlpEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
         readHost(o);
     }
     EtwCallsAdd(o->calls, event);
-    if (!EtwMeansCall(meaning)) {
+    if (!isBlock(meaning)) {
         const Lane *lane = laneOf(o, event->pid, event->tid, false);
         if (lane != NULL && lane->top != NULL) {
             addEvent(o, lane->top);

@@ -168,6 +168,11 @@ proc testing::canListen {{address 127.0.0.1}} {
     return [expr {![catch {close [socket -server list -myaddr $address 0]}]}]
 }
 
+# Where sockets end the program, tcltest's own constraint must not try one.
+if {![testing::canListen]} {
+    testConstraint socket 0
+}
+
 # ---- Other processes -----------------------------------------------------------------------------
 
 # The interpreter that runs this file, for child processes.

@@ -321,27 +321,16 @@ const EtwCallNode *EtwCauseThread(const EtwCause *cause)
     return n;
 }
 
-static void addTime(EtwText *out, uint64_t ns)
-{
-    size_t from = out->size;
-    if (ns > 0) {
-        EtwAddTime(out, (double)ns, 3, "us");
-    } else {
-        EtwTextChar(out, '-');
-    }
-    EtwColumnRight(out, from, 12);
-}
-
 static void addRow(EtwText *out, const EtwCause *cause)
 {
     EtwText path = {0};
     EtwTextPrintf(
             out, "%9llu%9llu", (unsigned long long)cause->set, (unsigned long long)cause->calls);
-    addTime(out, cause->total);
-    addTime(out, cause->self);
-    addTime(out, cause->calls > 0 && cause->set > 0 ? cause->delay / cause->set : 0);
-    addTime(out, cause->maxDelay);
-    addTime(out, cause->queued);
+    EtwAddTimeColumn(out, cause->total);
+    EtwAddTimeColumn(out, cause->self);
+    EtwAddTimeColumn(out, cause->calls > 0 && cause->set > 0 ? cause->delay / cause->set : 0);
+    EtwAddTimeColumn(out, cause->maxDelay);
+    EtwAddTimeColumn(out, cause->queued);
     EtwTextPrintf(out, "%9llu  ", (unsigned long long)cause->errors);
     EtwCausePath(cause, &path);
     EtwTextChar(&path, 0);

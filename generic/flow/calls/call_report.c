@@ -251,17 +251,6 @@ void EtwCallsLeftText(const EtwCalls *calls, EtwText *out)
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static void addTime(EtwText *out, uint64_t ns)
-{
-    size_t from = out->size;
-    if (ns > 0) {
-        EtwAddTime(out, (double)ns, 3, "us");
-    } else {
-        EtwTextChar(out, '-');
-    }
-    EtwColumnRight(out, from, 12);
-}
-
 static void addPercent(EtwText *out, double share)
 {
     size_t from = out->size;
@@ -278,19 +267,19 @@ static bool knowsWaits(const EtwCalls *calls)
 static void addTimes(
         EtwText *out, const EtwCalls *calls, const EtwCallStats *s, double ofTotal, double ofSelf)
 {
-    addTime(out, s->total);
+    EtwAddTimeColumn(out, s->total);
     if (ofTotal >= 0) {
         addPercent(out, ofTotal);
     }
     if (knowsWaits(calls)) {
-        addTime(out, EtwCostsWait(&s->all));
+        EtwAddTimeColumn(out, EtwCostsWait(&s->all));
     }
-    addTime(out, s->self);
+    EtwAddTimeColumn(out, s->self);
     if (ofSelf >= 0) {
         addPercent(out, ofSelf);
     }
     if (knowsWaits(calls)) {
-        addTime(out, EtwCostsWait(&s->own));
+        EtwAddTimeColumn(out, EtwCostsWait(&s->own));
     }
 }
 
@@ -350,10 +339,10 @@ static void addRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row, u
     const EtwCallStats *s = &row->stats;
     EtwTextPrintf(out, "%9llu", (unsigned long long)s->calls);
     addTimes(out, calls, s, -1, percent(s->self, work));
-    addTime(out, s->min);
-    addTime(out, EtwCallTimeAt(row, 0.5));
-    addTime(out, EtwCallTimeAt(row, 0.99));
-    addTime(out, s->max);
+    EtwAddTimeColumn(out, s->min);
+    EtwAddTimeColumn(out, EtwCallTimeAt(row, 0.5));
+    EtwAddTimeColumn(out, EtwCallTimeAt(row, 0.99));
+    EtwAddTimeColumn(out, s->max);
     EtwTextStr(out, "  ");
     EtwAddSafeStr(out, row->name);
     addMarks(out, s);
@@ -398,7 +387,7 @@ static void addCostRow(EtwText *out, const CostRow *paid)
 {
     EtwTextPrintf(out, "%9llu", (unsigned long long)paid->cost->count);
     if (paid->cost->ns > 0) {
-        addTime(out, paid->cost->ns);
+        EtwAddTimeColumn(out, paid->cost->ns);
     } else {
         EtwTextPrintf(out, "%12s", "");
     }

@@ -90,3 +90,14 @@ void EtwAddVolume(EtwText *out, uint64_t bytes)
         EtwTextPrintf(out, "%llu bytes", (unsigned long long)bytes);
     }
 }
+
+void EtwAddTimeColumn(EtwText *out, uint64_t ns)
+{
+    size_t from = out->size;
+    if (ns > 0) {
+        EtwAddTime(out, (double)ns, 3, "us");
+    } else {
+        EtwTextChar(out, '-');
+    }
+    EtwColumnRight(out, from, 12);
+}

@@ -16,20 +16,12 @@ SqlConnection *SqlConnectionNew(void)
     return connection;
 }
 
-static void freeTexts(char **list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        EtwFree(list[i]);
-    }
-    EtwFree(list);
-}
-
 void SqlConnectionRelease(void *data)
 {
     SqlConnection *c = data;
     if (--c->users == 0) {
-        freeTexts(c->warnings, c->warningCount);
-        freeTexts(c->files, (size_t)c->fileCount);
+        SqlTextsFree(&c->warnings);
+        SqlTextsFree(&c->files);
         SqlTextsFree(&c->tables);
         SqlClassesFree(c->classes);
         EtwFree(c);
@@ -42,15 +34,14 @@ void SqlConnectionRelease(void *data)
 void SqlConnectionWarn(SqlConnection *c, const EtwSource *source)
 {
     enum { MOST = 1000 };
-    for (int i = 0; i < EtwSourceWarningCount(source) && c->warningCount < MOST; i++) {
+    for (int i = 0; i < EtwSourceWarningCount(source) && c->warnings.count < MOST; i++) {
         const char *text = EtwSourceWarning(source, i);
         bool known = false;
-        for (size_t k = 0; k < c->warningCount && !known; k++) {
-            known = strcmp(c->warnings[k], text) == 0;
+        for (size_t k = 0; k < c->warnings.count && !known; k++) {
+            known = strcmp(c->warnings.list[k], text) == 0;
         }
         if (!known) {
-            c->warnings = EtwRealloc(c->warnings, sizeof *c->warnings * (c->warningCount + 1));
-            c->warnings[c->warningCount++] = EtwStrdup(text);
+            SqlTextsAdd(&c->warnings, text);
         }
     }
 }
@@ -62,8 +53,8 @@ static void warningAt(sqlite3_context *context, int argc, sqlite3_value **argv)
     sqlite3_int64 index = sqlite3_value_int64(argv[0]);
     EtwText text = {0};
     (void)argc;
-    if (index >= 0 && (size_t)index < c->warningCount) {
-        const char *warning = c->warnings[index];
+    if (index >= 0 && (size_t)index < c->warnings.count) {
+        const char *warning = c->warnings.list[index];
         EtwTextReserve(&text, 1);
         EtwTextUtf8(&text, (const uint8_t *)warning, strlen(warning));
         sqlite3_result_text(context, text.data, (int)text.size, SQLITE_TRANSIENT);
@@ -108,20 +99,18 @@ int SqlConnectionOpen(SqlConnection *c, sqlite3 *db, const SqlTexts *files, char
     }
     SqlClassesFree(c->classes);
     c->classes = NULL;
-    freeTexts(c->files, (size_t)c->fileCount);
-    c->files = EtwAlloc(sizeof *c->files * (files->count + 1));
-    c->fileCount = (int)files->count;
+    SqlTextsFree(&c->files);
     for (size_t i = 0; i < files->count; i++) {
-        c->files[i] = EtwStrdup(files->list[i]);
+        SqlTextsAdd(&c->files, files->list[i]);
     }
     return SQLITE_OK;
 }
 
 bool SqlConnectionHas(const SqlConnection *c, char *const *traces, int count)
 {
-    bool same = c->classes != NULL && count == c->fileCount;
+    bool same = c->classes != NULL && count == (int)c->files.count;
     for (int i = 0; i < count && same; i++) {
-        same = strcmp(traces[i], c->files[i]) == 0;
+        same = strcmp(traces[i], c->files.list[i]) == 0;
     }
     return same;
 }
@@ -129,7 +118,8 @@ bool SqlConnectionHas(const SqlConnection *c, char *const *traces, int count)
 /* Read the files of etw_open once, for the names and fields of their events. */
 static bool readClasses(SqlConnection *c, EtwError *errPtr)
 {
-    SqlReading reading = {.traces = c->files, .traceCount = c->fileCount, .connection = c};
+    SqlReading reading = {
+            .traces = c->files.list, .traceCount = (int)c->files.count, .connection = c};
     if (c->classes != NULL) {
         return true;
     }
@@ -165,8 +155,8 @@ static bool makeTable(SqlConnection *c, sqlite3 *db, const SqlClass *class, char
     if (exists(db, class->name)) {
         return true;
     }
-    for (int i = 0; i < c->fileCount; i++) {
-        SqlAddQuoted(&args, c->files[i]);
+    for (size_t i = 0; i < c->files.count; i++) {
+        SqlAddQuoted(&args, c->files.list[i]);
         EtwTextStr(&args, ", ");
     }
     SqlAddQuoted(&args, class->provider);
@@ -178,10 +168,8 @@ static bool makeTable(SqlConnection *c, sqlite3 *db, const SqlClass *class, char
     int result = sqlite3_exec(db, sql, NULL, NULL, messagePtr);
     sqlite3_free(sql);
     EtwTextFree(&args);
-    SqlTexts *tables = &c->tables;
     if (result == SQLITE_OK) {
-        tables->list = EtwRealloc(tables->list, sizeof *tables->list * (tables->count + 1));
-        tables->list[tables->count++] = EtwStrdup(class->name);
+        SqlTextsAdd(&c->tables, class->name);
     }
     return result == SQLITE_OK;
 }

@@ -71,14 +71,8 @@ static char lower(char c)
 static uint64_t hashOfName(const char *name)
 {
     uint64_t hash = 0;
-    uint8_t part[64];
-    for (size_t size = 0; *name != 0 || size != 0;) {
-        if (*name != 0 && size < sizeof part) {
-            part[size++] = (uint8_t)lower(*name++);
-        } else {
-            hash = EtwHashBytes(hash, part, size);
-            size = 0;
-        }
+    for (; *name != 0; name++) {
+        hash = EtwHashMix(hash, (uint8_t)lower(*name));
     }
     return hash;
 }

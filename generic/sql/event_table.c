@@ -268,8 +268,7 @@ void SqlEventTableFree(SqlTable *table)
 static void addText(SqlTexts *texts, const char *text)
 {
     texts->given = true;
-    texts->list = EtwRealloc(texts->list, sizeof *texts->list * (texts->count + 1));
-    texts->list[texts->count++] = EtwStrdup(text);
+    SqlTextsAdd(texts, text);
 }
 
 void SqlEventTableFilter(const SqlTable *table, SqlFilter *filter)

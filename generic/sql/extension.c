@@ -41,8 +41,7 @@ static bool addFile(Files *files, sqlite3_context *context, const char *path)
     SqlTexts *paths = &files->paths;
     EtwTextStr(&files->sql, paths->count > 0 ? ", " : "");
     SqlAddQuoted(&files->sql, path);
-    paths->list = EtwRealloc(paths->list, sizeof *paths->list * (paths->count + 1));
-    paths->list[paths->count++] = EtwStrdup(path);
+    SqlTextsAdd(paths, path);
     return true;
 }
 

@@ -134,10 +134,33 @@ static int compareNumbers(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* No id is NULL, which is less than all numbers. */
-static int compareIds(uint32_t a, uint32_t b)
+/* The value of a column of numbers. No id (-1) is NULL, which is less than all numbers. */
+static int64_t numberOf(const Key *key, int column)
 {
-    return compareNumbers(a == ETW_NO_ID ? -1 : (int64_t)a, b == ETW_NO_ID ? -1 : (int64_t)b);
+    switch (column) {
+    case SQL_EVENT_ID:
+        return key->id;
+    case SQL_EVENT_VERSION:
+        return key->version;
+    case SQL_EVENT_CHANNEL:
+        return key->channel;
+    case SQL_EVENT_LEVEL:
+        return key->level;
+    case SQL_EVENT_OPCODE:
+        return key->opcode;
+    case SQL_EVENT_TASK:
+        return key->task;
+    case SQL_EVENT_KEYWORD:
+        return (int64_t)key->keyword;
+    case SQL_EVENT_PID:
+        return key->pid == ETW_NO_ID ? -1 : (int64_t)key->pid;
+    case SQL_EVENT_TID:
+        return key->tid == ETW_NO_ID ? -1 : (int64_t)key->tid;
+    case SQL_EVENT_CPU:
+        return key->cpu;
+    default:
+        return 0;
+    }
 }
 
 static int compareColumn(const Group *a, const Group *b, int column)
@@ -149,30 +172,10 @@ static int compareColumn(const Group *a, const Group *b, int column)
         return strcmp(a->event, b->event);
     case SQL_EVENT_GUID:
         return strcmp(a->guid, b->guid);
-    case SQL_EVENT_ID:
-        return compareNumbers(a->key.id, b->key.id);
-    case SQL_EVENT_VERSION:
-        return compareNumbers(a->key.version, b->key.version);
-    case SQL_EVENT_CHANNEL:
-        return compareNumbers(a->key.channel, b->key.channel);
-    case SQL_EVENT_LEVEL:
-        return compareNumbers(a->key.level, b->key.level);
-    case SQL_EVENT_OPCODE:
-        return compareNumbers(a->key.opcode, b->key.opcode);
-    case SQL_EVENT_TASK:
-        return compareNumbers(a->key.task, b->key.task);
-    case SQL_EVENT_KEYWORD:
-        return compareNumbers((int64_t)a->key.keyword, (int64_t)b->key.keyword);
-    case SQL_EVENT_PID:
-        return compareIds(a->key.pid, b->key.pid);
-    case SQL_EVENT_TID:
-        return compareIds(a->key.tid, b->key.tid);
-    case SQL_EVENT_CPU:
-        return compareNumbers(a->key.cpu, b->key.cpu);
     case SQL_EVENT_COLUMNS: /* the file */
         return strcmp(a->trace, b->trace);
     default:
-        return 0;
+        return compareNumbers(numberOf(&a->key, column), numberOf(&b->key, column));
     }
 }
 
@@ -269,38 +272,14 @@ void SqlGroupsColumn(const SqlGroups *g, sqlite3_context *result, int column)
     case SQL_EVENT_GUID:
         textResult(result, group->guid[0] != 0 ? group->guid : NULL);
         break;
-    case SQL_EVENT_ID:
-        sqlite3_result_int(result, key->id);
-        break;
-    case SQL_EVENT_VERSION:
-        sqlite3_result_int(result, key->version);
-        break;
-    case SQL_EVENT_CHANNEL:
-        sqlite3_result_int(result, key->channel);
-        break;
-    case SQL_EVENT_LEVEL:
-        sqlite3_result_int(result, key->level);
-        break;
-    case SQL_EVENT_OPCODE:
-        sqlite3_result_int(result, key->opcode);
-        break;
-    case SQL_EVENT_TASK:
-        sqlite3_result_int(result, key->task);
-        break;
-    case SQL_EVENT_KEYWORD:
-        sqlite3_result_int64(result, (int64_t)key->keyword);
-        break;
     case SQL_EVENT_PID:
         SqlResultId(result, key->pid);
         break;
     case SQL_EVENT_TID:
         SqlResultId(result, key->tid);
         break;
-    case SQL_EVENT_CPU:
-        sqlite3_result_int(result, key->cpu);
-        break;
     default:
-        break;
+        sqlite3_result_int64(result, numberOf(key, column));
     }
 }
 

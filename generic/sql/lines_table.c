@@ -15,8 +15,7 @@ enum { LINE_TEXT, LINE_QUERY, LINE_FORMAT };
 
 typedef struct LinesModule {
     SqlConnection *connection;
-    int depth; /* of statements that run for etw_lines on this connection */
-    bool preparing;
+    int depth;           /* of statements that run for etw_lines on this connection */
     const char *refused; /* why the statement was refused; NULL: it was not */
 } LinesModule;
 
@@ -188,9 +187,6 @@ static int authorize(void *data, int action, const char *first, const char *seco
 {
     LinesModule *module = data;
     (void)second, (void)database, (void)trigger;
-    if (!module->preparing) {
-        return SQLITE_OK;
-    }
     switch (action) {
     case SQLITE_DROP_TABLE:
     case SQLITE_DROP_TEMP_TABLE:
@@ -219,9 +215,9 @@ static bool compile(LinesCursor *c, sqlite3 *db, const char *sql)
 {
     LinesModule *module = ((LinesVtab *)c->base.pVtab)->module;
     module->refused = NULL;
-    module->preparing = true;
+    sqlite3_set_authorizer(db, authorize, module);
     int result = sqlite3_prepare_v2(db, sql, -1, &c->statement, &c->rest);
-    module->preparing = false;
+    sqlite3_set_authorizer(db, NULL, NULL);
     return result == SQLITE_OK;
 }
 
@@ -378,8 +374,6 @@ static int filterLines(
     c->statement = NULL;
     EtwFree(c->query);
     EtwFree(c->format);
-    const LinesVtab *vtab = (const LinesVtab *)base->pVtab;
-    sqlite3_set_authorizer(vtab->db, authorize, vtab->module);
     c->query = textOf(argv[0]);
     c->format = textOf(argv[1]);
     c->rest = c->query;

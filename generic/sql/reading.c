@@ -17,6 +17,12 @@ void SqlFilterInit(SqlFilter *filter)
     *filter = (SqlFilter){.from = INT64_MIN, .to = INT64_MAX};
 }
 
+void SqlTextsAdd(SqlTexts *texts, const char *text)
+{
+    texts->list = EtwRealloc(texts->list, sizeof *texts->list * (texts->count + 1));
+    texts->list[texts->count++] = EtwStrdup(text);
+}
+
 void SqlTextsFree(SqlTexts *texts)
 {
     for (size_t i = 0; i < texts->count; i++) {

@@ -42,6 +42,7 @@ void SqlFilterFree(SqlFilter *filter);
 /* Add a condition to those of the column; the list's values belong to the filter. */
 void SqlNumbersTake(SqlFilter *filter, SqlNumbers *old, SqlNumbers *taken);
 void SqlTextsTake(SqlFilter *filter, SqlTexts *old, SqlTexts *taken);
+void SqlTextsAdd(SqlTexts *texts, const char *text); /* a copy */
 void SqlTextsFree(SqlTexts *texts);
 
 /* EtwSourceOpen for files only: a live session cannot be read twice. */
@@ -52,11 +53,9 @@ typedef struct SqlClasses SqlClasses;
 typedef struct SqlConnection {
     int users; /* modules and functions of the connection */
     /* What was wrong with the files that queries have read: each warning once. */
-    char **warnings;
-    size_t warningCount;
+    SqlTexts warnings;
     /* Of etw_open: the files, their events if they are known, and the tables of events that were made of them. */
-    char **files;
-    int fileCount;
+    SqlTexts files;
     SqlClasses *classes;
     SqlTexts tables;
 } SqlConnection;

@@ -358,8 +358,7 @@ static bool addText(SqlTexts *texts, sqlite3_value *value)
     if (text == NULL || strlen(text) != (size_t)sqlite3_value_bytes(value)) {
         return false;
     }
-    texts->list = EtwRealloc(texts->list, sizeof *texts->list * (texts->count + 1));
-    texts->list[texts->count++] = EtwStrdup(text);
+    SqlTextsAdd(texts, text);
     return true;
 }
 

@@ -178,6 +178,12 @@ static inline bool EtwMeansCall(EtwMeaning meaning)
     return meaning >= ETW_MEANS_CALL_ENTER && meaning <= ETW_MEANS_STEP_LEAVE;
 }
 
+/* The begin or end of a call, callback or package. */
+static inline bool EtwMeansBlock(EtwMeaning meaning)
+{
+    return meaning >= ETW_MEANS_CALL_ENTER && meaning <= ETW_MEANS_PACKAGE_LEAVE;
+}
+
 /* ---- Values by role -------------------------------------------------------------------------- */
 
 enum { ETW_ROLE_FIELDS = 64 }; /* fields of a schema that can be read by role */

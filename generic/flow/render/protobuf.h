@@ -7,7 +7,7 @@
 #ifndef ETW_PROTOBUF_H
 #define ETW_PROTOBUF_H
 
-#include "base/text.h"
+#include "base/unicode.h"
 
 static inline void EtwAddVarint(EtwText *out, uint64_t v)
 {
@@ -74,6 +74,21 @@ static inline void EtwPbEnd(EtwText *out, size_t begin)
     EtwAddVarint(
             out, size); /* has space: 1 + more bytes before the message, which lies behind it */
     out->size += size;
+}
+
+/* A text; invalid UTF-8 becomes valid. */
+static inline void EtwPbText(EtwText *out, int field, const void *text, size_t size)
+{
+    size_t at = EtwPbBegin(out, field);
+    EtwTextUtf8(out, text, size);
+    EtwPbEnd(out, at);
+}
+
+static inline void EtwPbDouble(EtwText *out, int field, double d)
+{
+    uint64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    EtwPbFixed64(out, field, bits);
 }
 
 #endif

@@ -220,9 +220,7 @@ static uint64_t nameOf(Perfetto *p, NameKind kind, const char *text, size_t size
         EtwTableAdd(&p->names, &n->node, hash);
         size_t entry = EtwPbBegin(&p->interned, kind);
         EtwPbValue(&p->interned, NAME_ID, n->id);
-        size_t valid = EtwPbBegin(&p->interned, NAME_TEXT);
-        EtwTextUtf8(&p->interned, (const uint8_t *)text, size);
-        EtwPbEnd(&p->interned, valid);
+        EtwPbText(&p->interned, NAME_TEXT, text, size);
         EtwPbEnd(&p->interned, entry);
     }
     return n->id;
@@ -232,9 +230,7 @@ static uint64_t nameOf(Perfetto *p, NameKind kind, const char *text, size_t size
 
 static void addText(EtwText *out, int field, const char *text)
 {
-    size_t at = EtwPbBegin(out, field);
-    EtwTextUtf8(out, (const uint8_t *)text, strlen(text));
-    EtwPbEnd(out, at);
+    EtwPbText(out, field, text, strlen(text));
 }
 
 /* The thread belongs to a process, or its process is not known. */
@@ -350,9 +346,7 @@ static void addNumber(Values *v, const char *name, uint64_t number)
 static void addTextValue(Values *v, const char *name, const char *text, size_t size)
 {
     size_t at = beginValue(v, name);
-    size_t part = EtwPbBegin(v->p->out, VALUE_TEXT);
-    EtwTextUtf8(v->p->out, (const uint8_t *)text, size);
-    EtwPbEnd(v->p->out, part);
+    EtwPbText(v->p->out, VALUE_TEXT, text, size);
     EtwPbEnd(v->p->out, at);
 }
 
@@ -379,9 +373,7 @@ static void onValue(void *ctx, const EtwField *field, const EtwValue *value)
     } else if (value->kind == ETW_V_BOOL) {
         EtwPbValue(out, VALUE_BOOL, value->u);
     } else if (value->kind == ETW_V_DOUBLE) {
-        uint64_t bits;
-        memcpy(&bits, &value->d, sizeof bits);
-        EtwPbFixed64(out, VALUE_DOUBLE, bits);
+        EtwPbDouble(out, VALUE_DOUBLE, value->d);
     } else if (field->in == ETW_IN_POINTER) {
         EtwPbValue(out, VALUE_POINTER, value->u);
     } else {
@@ -668,28 +660,16 @@ static void onSchedValue(void *ctx, const EtwField *field, const EtwValue *value
             continue;
         }
         if (value->kind == ETW_V_TEXT) {
-            size_t at = EtwPbBegin(s->out, fields[i].field);
-            EtwTextUtf8(s->out, value->data, value->size);
-            EtwPbEnd(s->out, at);
+            EtwPbText(s->out, fields[i].field, value->data, value->size);
         } else if (value->kind == ETW_V_INT || value->kind == ETW_V_UINT) {
             EtwPbValue(s->out, fields[i].field, value->u);
         }
     }
 }
 
-static void onSchedBegin(void *ctx, const EtwField *field, bool isStruct, int count)
-{
-    (void)ctx, (void)field, (void)isStruct, (void)count;
-}
-
-static void onSchedEnd(void *ctx, const EtwField *field, bool isStruct)
-{
-    (void)ctx, (void)field, (void)isStruct;
-}
-
 static void addSched(EtwText *out, const EtwEvent *e, const EtwSchema *schema, bool isSwitch)
 {
-    static const EtwVisitor visitor = {onSchedValue, onSchedBegin, onSchedEnd, NULL};
+    static const EtwVisitor visitor = {onSchedValue, NULL, NULL, NULL};
     EtwDecode(schema, e, &visitor, &(SchedFields){out, isSwitch});
 }
 

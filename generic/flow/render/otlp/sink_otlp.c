@@ -156,9 +156,7 @@ static void addText(
         addKey(out, key);
         EtwSinkJsonText(o->sink, text, size, out);
     } else {
-        size_t at = EtwPbBegin(out, field);
-        EtwTextUtf8(out, (const uint8_t *)text, size);
-        EtwPbEnd(out, at);
+        EtwPbText(out, field, text, size);
     }
 }
 
@@ -269,9 +267,7 @@ static void onValue(void *ctx, const EtwField *field, const EtwValue *value)
             EtwPbValue(out, ANY_BOOL, value->u != 0);
         }
     } else if (value->kind == ETW_V_DOUBLE && !o->json) {
-        uint64_t bits;
-        memcpy(&bits, &value->d, sizeof bits);
-        EtwPbFixed64(out, ANY_DOUBLE, bits);
+        EtwPbDouble(out, ANY_DOUBLE, value->d);
     } else if (value->kind == ETW_V_DOUBLE && value->d - value->d == 0) {
         addKey(out, "doubleValue");
         EtwFormatValue(out, field, value);
@@ -422,12 +418,6 @@ static size_t cut(const char *text, size_t size)
     return size > TEXT_MAX ? EtwUtf8Cut(text, TEXT_MAX) : size;
 }
 
-/* The begin or end of a call, callback or package: these are spans. */
-static bool isBlock(EtwMeaning meaning)
-{
-    return meaning >= ETW_MEANS_CALL_ENTER && meaning <= ETW_MEANS_PACKAGE_LEAVE;
-}
-
 static void identify(Otlp *o, const Lane *lane, Span *span)
 {
     uint64_t number = 3 * ++o->count;
@@ -472,7 +462,7 @@ static void addStatus(Otlp *o, EtwText *out, int code)
     if (code != TCL_CODE_ERROR) {
         return;
     }
-    if (o->schema != NULL && isBlock(EtwMeaningOf(o->schema)) &&
+    if (o->schema != NULL && EtwMeansBlock(EtwMeaningOf(o->schema)) &&
             EtwRoleValuesRead(&roles, o->schema, o->event)) {
         text = EtwRoleText(&roles, ETW_ROLE_RESULT, &size);
     }
@@ -519,11 +509,7 @@ static void writeSpan(
         Otlp *o, const Span *span, uint32_t tid, int64_t end, const EtwCallRow *proc, int code)
 {
     EtwText *out = &o->batch;
-    if (o->json && out->size > 0) {
-        ETW_ADD(out, ",");
-    }
-    size_t at = o->json ? 0 : EtwPbBegin(out, SCOPE_SPANS_SPANS);
-    EtwTextStr(out, o->json ? "{" : "");
+    size_t at = beginMessage(o, out, SCOPE_SPANS_SPANS, NULL);
     addId(o, out, SPAN_TRACE, "traceId", span->trace, TRACE_SIZE);
     addId(o, out, SPAN_ID, "spanId", span->id, SPAN_SIZE);
     if (span->parent != NULL) {
@@ -589,8 +575,7 @@ static void addEvent(Otlp *o, Span *span)
     }
     out->size = 0;
     o->depth = 0;
-    size_t at = o->json ? 0 : EtwPbBegin(out, SPAN_EVENTS);
-    EtwTextStr(out, o->json ? "{" : "");
+    size_t at = beginMessage(o, out, SPAN_EVENTS, NULL);
     addTime(o, out, EVENT_TIME, "timeUnixNano", o->event->time);
     o->nested.size = 0;
     EtwTextPrintf(&o->nested, "%s %s", provider, EtwSinkEventName(o->schema));
@@ -632,7 +617,7 @@ static void otlpEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
         readHost(o);
     }
     EtwCallsAdd(o->calls, event);
-    if (!isBlock(meaning)) {
+    if (!EtwMeansBlock(meaning)) {
         const Lane *lane = laneOf(o, event->pid, event->tid, false);
         if (lane != NULL && lane->top != NULL) {
             addEvent(o, lane->top);

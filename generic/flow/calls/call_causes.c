@@ -328,7 +328,7 @@ static void addRow(EtwText *out, const EtwCause *cause)
             out, "%9llu%9llu", (unsigned long long)cause->set, (unsigned long long)cause->calls);
     EtwAddTimeColumn(out, cause->total);
     EtwAddTimeColumn(out, cause->self);
-    EtwAddTimeColumn(out, cause->calls > 0 && cause->set > 0 ? cause->delay / cause->set : 0);
+    EtwAddTimeColumn(out, cause->set > 0 ? cause->delay / cause->set : 0);
     EtwAddTimeColumn(out, cause->maxDelay);
     EtwAddTimeColumn(out, cause->queued);
     EtwTextPrintf(out, "%9llu  ", (unsigned long long)cause->errors);

@@ -62,6 +62,11 @@ static inline int EtwCompareRunCount(const EtwCompare *compare)
     return (int)compare->sides.size;
 }
 
+static inline bool EtwIsSeparator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
 /* compare_own.c: whether the name is that of a file which etw keeps of running sessions. */
 bool EtwCompareIsOwnFile(const EtwCompare *c, const char *name, size_t size);
 

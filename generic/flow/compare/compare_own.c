@@ -6,14 +6,9 @@
  */
 #include "flow/compare/compare_int.h"
 
-static bool isSeparator(char c)
-{
-    return c == '/' || c == '\\';
-}
-
 static bool isSame(char a, char b)
 {
-    return a == b || (isSeparator(a) && isSeparator(b));
+    return a == b || (EtwIsSeparator(a) && EtwIsSeparator(b));
 }
 
 /* Behind the path, in which a '#' stands for a number if `numbers`; NULL: the name begins otherwise. */
@@ -34,9 +29,10 @@ static const char *behind(const char *name, const char *end, const char *path, b
     return name;
 }
 
+/* rest: behind the directory's path, which may end with a separator; NULL: the name begins otherwise. */
 static bool isWithin(const char *rest, const char *end)
 {
-    return rest != NULL && (rest == end || isSeparator(*rest));
+    return rest != NULL && (rest == end || EtwIsSeparator(*rest) || EtwIsSeparator(rest[-1]));
 }
 
 bool EtwCompareIsOwnFile(const EtwCompare *c, const char *name, size_t size)
@@ -50,7 +46,7 @@ bool EtwCompareIsOwnFile(const EtwCompare *c, const char *name, size_t size)
         }
     }
     for (const char *at = name; size >= sizeof local - 1 && at <= end - (sizeof local - 1); at++) {
-        if (isSeparator(*at) && isWithin(behind(at, end, local, true), end)) {
+        if (EtwIsSeparator(*at) && isWithin(behind(at, end, local, true), end)) {
             return true;
         }
     }

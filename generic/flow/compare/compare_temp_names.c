@@ -18,17 +18,12 @@ static bool isTempOrUnderscore(char c)
     return isTempChar(c) || c == '_';
 }
 
-static bool isSeparator(char c)
-{
-    return c == '/' || c == '\\';
-}
-
 /* The part of the path that is being read; NULL: there is no path before it. */
 static const char *componentOf(const char *start, const char *at)
 {
     enum { FAR = 255 };
     for (int i = 0; i < FAR && at > start && !EtwIsBlank(at[-1]); i++, at--) {
-        if (isSeparator(at[-1])) {
+        if (EtwIsSeparator(at[-1])) {
             return at;
         }
     }
@@ -42,7 +37,7 @@ static bool isInTempDir(const char *start, const char *component, bool direct)
     enum { FAR = 512 };
     const char *end = component - 1; /* its separator */
     for (const char *at = end; at > start && component - at < FAR && !EtwIsBlank(at[-1]); at--) {
-        if (!isSeparator(at[-1])) {
+        if (!EtwIsSeparator(at[-1])) {
             continue;
         }
         for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
@@ -169,7 +164,7 @@ size_t EtwMatchTempName(const char *start, Rest r, size_t *keepPtr)
     if (r.at == start || strchr("/\\._-", r.at[-1]) == NULL) {
         return 0;
     }
-    if (isSeparator(r.at[-1])) {
+    if (EtwIsSeparator(r.at[-1])) {
         return matchPrefixed(start, r, keepPtr);
     }
     size_t size = EtwRestSpan(r, isTempChar);

@@ -30,12 +30,14 @@ static bool leads(EtwPath *p, const PathPointRef *begin)
 }
 
 /* How well a begin fits: by activity, by thread. */
+enum { BEST_FIT = 2 };
+
 static int fitOf(const EtwPath *p, const PathPointRef *begin)
 {
     static const EtwGuid none;
     bool active = memcmp(&p->end.activity, &none, sizeof none) != 0 &&
                   memcmp(&p->end.activity, &begin->activity, sizeof none) == 0;
-    return active ? 2 : begin->thread == p->end.thread;
+    return active ? BEST_FIT : begin->thread == p->end.thread;
 }
 
 /*
@@ -61,11 +63,14 @@ static void computeLeads(EtwPath *p)
 static const PathPointRef *findBegin(EtwPath *p)
 {
     const PathPointRef *found = NULL;
+    int best = -1;
     computeLeads(p);
-    for (size_t i = p->beginCount; i-- > 0;) {
+    for (size_t i = p->beginCount; i-- > 0 && best < BEST_FIT;) {
         const PathPointRef *begin = &p->begins[i];
-        if (begin->time <= p->end.time && begin->time <= begin->thread->leads &&
-                (found == NULL || fitOf(p, begin) > fitOf(p, found))) {
+        bool leadsThere = begin->time <= p->end.time && begin->time <= begin->thread->leads;
+        int fit = leadsThere ? fitOf(p, begin) : -1;
+        if (fit > best) {
+            best = fit;
             found = begin;
         }
     }

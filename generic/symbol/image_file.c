@@ -26,9 +26,11 @@ static Fit fitOf(const EtwImageWanted *w, const char *path)
     uint8_t id[ETW_BUILD_ID_MAX];
     char text[ETW_BUILD_ID_TEXT];
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
+    FILE *f = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+    if (f == NULL) { /* also without permission */
         return ABSENT;
     }
+    fclose(f);
     if (w->build == NULL && w->anyBuild) {
         return FITS;
     }

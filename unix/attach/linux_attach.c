@@ -575,8 +575,8 @@ static void helperMain(const Target *target, const TargetTcl *tcl, const OsAttac
 }
 
 /*
- * A process that is ended while it has stopped a thread of another one, in a call for example, leaves that to its fate. Thus a
- * process that no signal for etw reaches does all this; it needs some milliseconds, and completes what it has begun.
+ * If etw were killed while it has stopped a thread of the other process, that process could crash or hang. Therefore a child
+ * process, which blocks all signals and is in a session of its own, makes the changes. It needs some milliseconds.
  */
 static EtwStatus runHelper(const Target *target, const TargetTcl *tcl,
         const OsAttachRequest *request, OsAttached *attached, EtwError *err)

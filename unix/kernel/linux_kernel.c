@@ -283,8 +283,8 @@ static EtwStatus openBy(EtwKernel *k, uint8_t by, EtwError *err)
             .perCpuKB = ringSize(k, by),
             .page = KernelFormatsPage(k->formats),
             .any = true,
-            .copies = by == BY_COPIES || by == BY_COPIES_SAMPLING ||
-                      (by == BY_PATH_CALLS && k->stacks == ETW_STACKS_COPIES),
+            /* The transport of path calls is opened once for all groups: one of them may request copies later. */
+            .copies = by == BY_COPIES || by == BY_COPIES_SAMPLING || by == BY_PATH_CALLS,
             .samples = by == BY_SAMPLING || by == BY_COPIES_SAMPLING,
             .newTask =
                     by == BY_PATH_CALLS ? KernelFormatOf(k->formats, "task", "task_newtask") : NULL,

@@ -175,12 +175,12 @@ proc ::etw::cli::LiveOn {fraction events} {
 
 # A note on stderr if the database of a command is named with a password.
 proc ::etw::cli::NotePassword {what plain options} {
-    set database [switch -- $what {
-        load { lindex $plain 0 }
-        fleet { expr {[dict exists $options -from] ? [dict get $options -from] : {}} }
-        ship { expr {[dict exists $options -to] ? [dict get $options -to] : {}} }
-        default return
-    }]
+    switch -- $what {
+        load {set database [lindex $plain 0]}
+        fleet {set database [Option $options -from {}]}
+        ship {set database [Option $options -to {}]}
+        default {return}
+    }
     ::etw::lib::LoadDatabases
     set advice [::etw::load::PasswordAdvice $database]
     if {$advice ne ""} {

@@ -28,7 +28,7 @@ oo::class create ::etw::load::ClickhouseServer {
         set timeout $wait
     }
 
-    # Its own scheme: what the program has registered for https stays.
+    # Load the packages, and set the authorities for HTTPS.
     method Packages {scheme cafile} {
         if {[catch {package require http 2.7} message]} {
             return -level 2 -code error -errorcode {ETW UNSUPPORTED PACKAGE http} "ClickHouse needs Tcl's package http: $message"
@@ -71,6 +71,7 @@ oo::class create ::etw::load::ClickhouseServer {
             lappend send Content-Encoding gzip
         }
         if {$authorities ne ""} {
+            # Its own scheme: what the program has registered for https stays.
             ::http::register etwhttps 8443 [list ::etw::load::TlsSocket $authorities]
         }
         if {[catch {

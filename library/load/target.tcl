@@ -137,16 +137,21 @@ proc ::etw::load::BadTarget {database reason} {
 
 # The characters after the last @ that can belong to no password: another @ behind a slash is refused, because the slash may be one
 # of the password.
+# {user password} of the part of a URL before @.
+proc ::etw::load::Login {login} {
+    if {[regexp {^([^:]*):(.*)$} $login -> user password]} {
+        return [list $user $password]
+    }
+    return [list $login {}]
+}
+
 proc ::etw::load::ClickhouseTarget {scheme url} {
     set wrong "is no URL of ClickHouse: write clickhouse://USER@HOST:8123/DATABASE (HTTP) or clickhouses://USER@HOST:8443/DATABASE (HTTPS)"
     set shape {^[^:]+://(?:([^/]*)@)?(\[[0-9A-Fa-f:.]+\]|[^][/:@?#\s]+)(?::([0-9]{1,5}))?(?:/([^/?#@]*))?(?:\?([^/#@]*))?$}
     if {![regexp $shape $url -> login host port database query]} {
         BadTarget $url $wrong
     }
-    if {![regexp {^([^:]*):(.*)$} $login -> user password]} {
-        set user $login
-        set password {}
-    }
+    lassign [Login $login] user password
     foreach pair [split $query &] {
         if {![regexp {^(user|password)=(.*)$} $pair -> name value]} {
             BadTarget $url $wrong
@@ -167,10 +172,7 @@ proc ::etw::load::PostgresTarget {url} {
     if {![regexp $shape $url -> login hosts path query]} {
         BadTarget $url $wrong
     }
-    if {![regexp {^([^:]*):(.*)$} $login -> user password]} {
-        set user $login
-        set password {}
-    }
+    lassign [Login $login] user password
     set kept {}
     foreach pair [split $query &] {
         set value [lassign [split $pair =] name]
